@@ -1,0 +1,3 @@
+//! From names to entities: exact, by alias, by the nearest spelling.
+//!
+//! It does not understand sentences; `nlu` does.

@@ -1,0 +1,3 @@
+//! homeloop: a home agent daemon.
+pub mod clock;
+pub mod home;
