@@ -1,3 +1,7 @@
 //! homeloop: a home agent daemon.
+pub mod actuate;
+pub mod agent;
 pub mod clock;
+pub mod devices;
 pub mod home;
+pub mod model;

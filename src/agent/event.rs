@@ -1,0 +1,146 @@
+//! The events of a task: what the journal holds and what channels are shown. The state of a task is a fold over them.
+
+use serde::{Deserialize, Serialize};
+
+use super::command::Command;
+use crate::home::{Action, EntityId};
+use crate::model::{Stop, ToolCall, Usage};
+
+/// Id of a tool call within its task. The model's own id is kept in the [`ToolCall`]; this one is unique and ours:
+/// `<turn>.<index>`.
+pub type CallId = String;
+
+/// One thing that happened in a task, in the order in which it happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// Always the first. Published as `accepted`.
+    Accepted { command: Command },
+    /// A turn was asked of a model.
+    TurnStarted { turn: u32, model: String },
+    /// What the model said in that turn; only complete calls are in it.
+    ModelSaid { turn: u32, text: String, calls: Vec<(CallId, ToolCall)>, stop: Stop, usage: Usage },
+    /// The turn failed for good (after retries and fallbacks).
+    ModelFailed { turn: u32, error: String },
+    /// A call became a plan, and policy decided about it.
+    Decided {
+        call: CallId,
+        plan_hash: String,
+        actions: Vec<Action>,
+        decision: Decision,
+        tier: String,
+        reasons: Vec<String>,
+    },
+    /// A person must be told now. Never the last word of a task.
+    Interim { text: String },
+    /// A question to a person about one plan, stored and published.
+    ApprovalAsked {
+        call: CallId,
+        approval: String,
+        plan_hash: String,
+        match_code: String,
+        expires_at: chrono::DateTime<chrono::Utc>,
+    },
+    /// How it ended. `by` is the decider's own credential.
+    ApprovalEnded { call: CallId, approval: String, verdict: Verdict, by: Option<String> },
+    /// The intention to send, on disk before the bytes leave.
+    Sending { call: CallId, entity: EntityId, plan_hash: String, action: Action },
+    /// What the house said about one entity of a call.
+    Outcome { call: CallId, entry: OutcomeEntry },
+    /// The call's single result, as the model sees it.
+    CallResult { call: CallId, content: String, is_error: bool },
+    /// Always the last.
+    Finished { exit: Exit, reply: String, ledger: Ledger, usage: Usage },
+}
+
+/// Policy's answer for a whole plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// How a question to a person ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Approved,
+    Denied,
+    Expired,
+    Cancelled,
+    /// The plan, the policy or the device changed meanwhile.
+    Invalidated,
+}
+
+/// What the house says about one entity (DESIGN.md, Words).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A live report newer than the send shows the wished state.
+    Confirmed,
+    /// A live report of this connection showed the wished state before; nothing was sent.
+    Already,
+    /// Sent; the house did not say so in time, or cannot.
+    Unconfirmed,
+    /// Sent; the house reports the opposite.
+    Contradicted,
+    /// Not sent: link down, device offline, aborted, not approved.
+    NotSent,
+    /// Policy or the device's own limits refused it.
+    Refused,
+}
+
+/// One row of the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeEntry {
+    pub action: Action,
+    pub outcome: Outcome,
+    /// Machine-readable cause where there is one: `denied`, `expired`, `offline`, `link_down`, `cannot_confirm`,
+    /// `no_answer`, `open_zones`, `jammed`…
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The reported value at the end, and details that a sentence may use (names of open zones…).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+}
+
+/// The table of outcomes in the order in which the calls were made. It is the daemon's, never the model's.
+pub type Ledger = Vec<OutcomeEntry>;
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// The model called no further tool.
+    Done,
+    /// The turn limit was reached.
+    Turns,
+    /// The call limit was reached.
+    Calls,
+    /// The time for work was spent.
+    Deadline,
+    /// The model or the daemon would not do it.
+    Declined,
+    /// No model could take the turn.
+    ModelFailed,
+    /// A person or a client stopped it.
+    Cancelled,
+    /// The daemon was stopped.
+    Shutdown,
+    /// A fault of ours; it is in the log.
+    Internal,
+    /// Tokens or money were spent.
+    Budget,
+    /// The same call again and again.
+    Repetition,
+    /// The conversation no longer fits the model.
+    ContextFull,
+    /// Too many malformed calls in a row.
+    Malformed,
+    /// The daemon stopped in the middle, and the rest could not be resumed.
+    Interrupted,
+}

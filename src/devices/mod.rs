@@ -1,0 +1,8 @@
+//! How devices SPEAK: pure codecs between MQTT messages and the words of `home`.
+//!
+//! A codec decodes a message into an update of one entity's state and encodes an action into the exact messages that
+//! perform it. Nothing here sends, decides or waits.
+
+mod codec;
+
+pub use codec::{Codec, ConfirmHint, Decoded, EncodeError, Fault, Message, Payload};

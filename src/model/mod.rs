@@ -1,0 +1,163 @@
+//! Who DECIDES: the contract between the loop and anything that proposes tool calls.
+//!
+//! A model sees messages and tools and streams text and tool calls. It never acts: calls become plans in `actuate`.
+//! Wire formats are private to one file each (`openai.rs`, `anthropic.rs`); `offline.rs` answers from `nlu`.
+
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Something that can take a turn.
+pub trait Model: Send + Sync {
+    /// The name in settings, for the journal and the trajectory.
+    fn name(&self) -> &str;
+
+    /// Streams one turn. The stream ends after [`Delta::End`] or an error; dropping it aborts the request.
+    fn turn(&self, request: Arc<TurnRequest>) -> BoxStream<'static, Result<Delta, ModelError>>;
+}
+
+/// Everything that a model may know for one turn.
+#[derive(Debug, Clone)]
+pub struct TurnRequest {
+    /// Byte-stable for the same home and settings: may be cached by the provider.
+    pub system: Arc<str>,
+    /// Sorted by name; byte-stable as `system`.
+    pub tools: Arc<[ToolSpec]>,
+    pub messages: Vec<Message>,
+    pub tool_choice: ToolChoice,
+    /// Largest number of tokens of the answer.
+    pub max_tokens: u32,
+    /// The command itself, for the offline model and for logs.
+    pub command: Arc<crate::agent::Command>,
+    /// The task so far: outcomes of earlier turns are read from here by the offline model.
+    pub task: Arc<crate::agent::TaskState>,
+}
+
+/// A tool as the OpenAI and Anthropic APIs describe one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// JSON schema of the arguments (an object schema).
+    pub parameters: Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    Auto,
+    /// The last turn: the model must report. The tools stay in the request so that history stays valid.
+    None,
+}
+
+/// One message of the conversation, in the providers' own terms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    User {
+        text: String,
+    },
+    Assistant {
+        text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ToolCall>,
+    },
+    ToolResult {
+        call_id: String,
+        content: String,
+        #[serde(default)]
+        is_error: bool,
+    },
+}
+
+/// A complete tool call as the model wrote it. The arguments are raw text: they may be no JSON at all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    pub arguments: String,
+}
+
+/// A piece of a streamed turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delta {
+    Text(String),
+    /// A call whose block is complete. Incomplete ones are never passed on.
+    Call(ToolCall),
+    Usage(Usage),
+    End(Stop),
+}
+
+/// Why the model stopped. It never decides whether the loop goes on: complete calls do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// The turn ended by itself, with or without calls.
+    Ended,
+    /// The token limit cut the answer.
+    Truncated,
+    Refused,
+    /// The provider asks to be called again with what it has said so far.
+    Paused,
+}
+
+/// Tokens and money of a turn, as the provider reported them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    pub input_tokens: u64,
+    /// Part of `input_tokens` that was read from the provider's cache.
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+    /// Millionths of a US dollar, from the prices in settings.
+    pub micro_dollars: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens += other.input_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.output_tokens += other.output_tokens;
+        self.micro_dollars += other.micro_dollars;
+    }
+}
+
+/// Why a turn failed. What may be retried is decided in `retry.rs` by one exhaustive match.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    #[error("could not connect to {endpoint}: {reason}")]
+    Connect { endpoint: String, reason: String },
+    #[error("the provider answered {status}: {message}")]
+    Status { status: u16, message: String, retry_after: Option<std::time::Duration> },
+    #[error("no {what} within {limit:?}")]
+    TimedOut { what: Wait, limit: std::time::Duration },
+    #[error("the stream was cut: {0}")]
+    Cut(String),
+    #[error("the conversation is too long for the model: {0}")]
+    ContextFull(String),
+    #[error("the answer is not of the agreed form: {0}")]
+    Malformed(String),
+    #[error("the model is not usable as configured: {0}")]
+    Misconfigured(String),
+    #[error("all configured models are paused or failed: {0}")]
+    NoneLeft(String),
+}
+
+/// What was waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    FirstByte,
+    Event,
+    Whole,
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Wait::FirstByte => "first byte",
+            Wait::Event => "event",
+            Wait::Whole => "complete answer",
+        })
+    }
+}
