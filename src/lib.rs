@@ -5,3 +5,4 @@ pub mod clock;
 pub mod devices;
 pub mod home;
 pub mod model;
+pub mod policy;

@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::policy::Principal;
+
 /// A command with its origin. Made by a channel; the text is the person's, everything else is the channel's word.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Command {
@@ -20,45 +22,4 @@ pub struct Command {
     /// A name given in the message. A hint for the reply, never a principal.
     pub user_hint: Option<String>,
     pub at: DateTime<Utc>,
-}
-
-/// Who asks, as the connection, token or configured channel says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Principal {
-    /// `token:phone`, `mqtt`, `mqtt:anna`, `voice:kitchen`, `schedule:01J…`, `local`.
-    pub name: String,
-    pub channel: Channel,
-    pub scopes: Vec<Scope>,
-}
-
-impl Principal {
-    pub fn has(&self, scope: Scope) -> bool {
-        self.scopes.contains(&scope)
-    }
-}
-
-/// The way a command came in. Policy may raise by it; nothing is ever lowered by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Channel {
-    /// The command line and the demo's prompt, on the machine itself.
-    Local,
-    Http,
-    Mqtt,
-    Voice,
-    Chat,
-    Mcp,
-    HomeAssistant,
-    Schedule,
-    Evaluation,
-}
-
-/// What a credential allows. Agent, MCP, voice and device credentials never hold `Approve`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    Read,
-    Command,
-    Approve,
-    Admin,
 }

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::command::Command;
+use crate::actuate::{Ledger, OutcomeEntry};
 use crate::home::{Action, EntityId};
 use crate::model::{Stop, ToolCall, Usage};
+use crate::policy::{Decision, Verdict};
 
 /// Id of a tool call within its task. The model's own id is kept in the [`ToolCall`]; this one is unique and ours:
 /// `<turn>.<index>`.
@@ -52,64 +54,6 @@ pub enum Event {
     /// Always the last.
     Finished { exit: Exit, reply: String, ledger: Ledger, usage: Usage },
 }
-
-/// Policy's answer for a whole plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Decision {
-    Allow,
-    Ask,
-    Deny,
-}
-
-/// How a question to a person ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    Approved,
-    Denied,
-    Expired,
-    Cancelled,
-    /// The plan, the policy or the device changed meanwhile.
-    Invalidated,
-}
-
-/// What the house says about one entity (DESIGN.md, Words).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// A live report newer than the send shows the wished state.
-    Confirmed,
-    /// A live report of this connection showed the wished state before; nothing was sent.
-    Already,
-    /// Sent; the house did not say so in time, or cannot.
-    Unconfirmed,
-    /// Sent; the house reports the opposite.
-    Contradicted,
-    /// Not sent: link down, device offline, aborted, not approved.
-    NotSent,
-    /// Policy or the device's own limits refused it.
-    Refused,
-}
-
-/// One row of the ledger.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OutcomeEntry {
-    pub action: Action,
-    pub outcome: Outcome,
-    /// Machine-readable cause where there is one: `denied`, `expired`, `offline`, `link_down`, `cannot_confirm`,
-    /// `no_answer`, `open_zones`, `jammed`…
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<String>,
-    /// The reported value at the end, and details that a sentence may use (names of open zones…).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reported: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub details: Vec<String>,
-}
-
-/// The table of outcomes in the order in which the calls were made. It is the daemon's, never the model's.
-pub type Ledger = Vec<OutcomeEntry>;
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

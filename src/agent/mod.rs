@@ -4,6 +4,10 @@ mod command;
 mod event;
 mod state;
 
-pub use command::{Channel, Command, Principal, Scope};
-pub use event::{CallId, Decision, Event, Exit, Ledger, Outcome, OutcomeEntry, Verdict};
+pub use command::Command;
+pub use event::{CallId, Event, Exit};
 pub use state::{CallState, Phase, TaskState, Turn};
+
+// Defined lower down, where policy and the door can reach them; the loop's readers find them here too.
+pub use crate::actuate::{Ledger, Outcome, OutcomeEntry};
+pub use crate::policy::{Channel, Decision, Principal, Scope, Verdict};

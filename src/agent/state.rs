@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::command::Command;
-use super::event::{CallId, Event, Exit, Ledger, Verdict};
+use super::event::{CallId, Event, Exit};
+use crate::actuate::Ledger;
 use crate::model::{Stop, ToolCall, Usage};
+use crate::policy::Verdict;
 
 /// Everything that decides what happens next.
 #[derive(Debug, Clone, Default, Serialize)]
