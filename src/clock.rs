@@ -19,7 +19,7 @@ pub struct Clock {
 
 enum Source {
     System,
-    Simulated(Simulated),
+    Simulated(Box<Simulated>),
 }
 
 struct Simulated {
@@ -28,6 +28,7 @@ struct Simulated {
     /// How far the wall clock was stepped by [`Clock::step_wall`].
     step: Mutex<TimeDelta>,
     random: Mutex<StdRng>,
+    boot_id: String,
 }
 
 impl Clock {
@@ -39,12 +40,13 @@ impl Clock {
     /// A clock that starts at `start`, advances with tokio's clock and draws its random numbers from `seed`.
     pub fn simulated(start: DateTime<Utc>, seed: u64) -> Self {
         Self {
-            source: Arc::new(Source::Simulated(Simulated {
+            source: Arc::new(Source::Simulated(Box::new(Simulated {
                 start,
                 begun: tokio::time::Instant::now(),
                 step: Mutex::new(TimeDelta::zero()),
                 random: Mutex::new(StdRng::seed_from_u64(seed)),
-            })),
+                boot_id: format!("simulated-{seed}"),
+            }))),
         }
     }
 
@@ -70,6 +72,17 @@ impl Clock {
                 )
             }
             Source::Simulated(simulated) => simulated.begun.elapsed(),
+        }
+    }
+
+    /// Names this boot of the machine: times since boot compare only within one boot. Empty where the kernel does
+    /// not say.
+    pub fn boot_id(&self) -> String {
+        match &*self.source {
+            Source::System => std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+                .map(|id| id.trim().to_owned())
+                .unwrap_or_default(),
+            Source::Simulated(simulated) => simulated.boot_id.clone(),
         }
     }
 
