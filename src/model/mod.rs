@@ -15,6 +15,9 @@ pub trait Model: Send + Sync {
     fn name(&self) -> &str;
 
     /// Streams one turn. The stream ends after [`Delta::End`] or an error; dropping it aborts the request.
+    ///
+    /// An error takes nothing back: calls that were passed on before it are complete and stand, usage was spent.
+    /// Text of an attempt that failed is never passed on.
     fn turn(&self, request: Arc<TurnRequest>) -> BoxStream<'static, Result<Delta, ModelError>>;
 }
 
@@ -29,6 +32,8 @@ pub struct TurnRequest {
     pub tool_choice: ToolChoice,
     /// Largest number of tokens of the answer.
     pub max_tokens: u32,
+    /// When the task's time for work is over: no retry and no waiting goes beyond it. `None`: only the model's own limits.
+    pub deadline: Option<tokio::time::Instant>,
     /// The command itself, for the offline model and for logs.
     pub command: Arc<crate::agent::Command>,
     /// The task so far: outcomes of earlier turns are read from here by the offline model.
@@ -83,9 +88,12 @@ pub struct ToolCall {
 /// A piece of a streamed turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
+    /// Who takes the turn, by its name in settings. Comes again when another model takes over.
+    Model(Arc<str>),
     Text(String),
     /// A call whose block is complete. Incomplete ones are never passed on.
     Call(ToolCall),
+    /// Adds to earlier ones of the same turn: attempts that failed are paid for too.
     Usage(Usage),
     End(Stop),
 }
@@ -123,7 +131,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Why a turn failed. What may be retried is decided in `retry.rs` by one exhaustive match.
+/// Why a turn failed. What follows from it is decided in `retry.rs` by one exhaustive match.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelError {
     #[error("could not connect to {endpoint}: {reason}")]
@@ -140,6 +148,12 @@ pub enum ModelError {
     Malformed(String),
     #[error("the model is not usable as configured: {0}")]
     Misconfigured(String),
+    /// Only from the offline model: the command is not fully understood without a language model.
+    #[error("not understood without a language model")]
+    NotUnderstood {
+        /// The honest answer, for when there is no language model to ask.
+        reply: String,
+    },
     #[error("all configured models are paused or failed: {0}")]
     NoneLeft(String),
 }
