@@ -6,3 +6,4 @@ pub mod devices;
 pub mod home;
 pub mod model;
 pub mod policy;
+pub mod strict_json;
