@@ -7,3 +7,4 @@ pub mod home;
 pub mod model;
 pub mod policy;
 pub mod strict_json;
+pub mod tools;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+
+use crate::actuate::Ledger;
+pub use crate::tools::{ToolCall, ToolSpec};
 
 /// Something that can take a turn.
 pub trait Model: Send + Sync {
@@ -34,19 +36,26 @@ pub struct TurnRequest {
     pub max_tokens: u32,
     /// When the task's time for work is over: no retry and no waiting goes beyond it. `None`: only the model's own limits.
     pub deadline: Option<tokio::time::Instant>,
-    /// The command itself, for the offline model and for logs.
-    pub command: Arc<crate::agent::Command>,
-    /// The task so far: outcomes of earlier turns are read from here by the offline model.
-    pub task: Arc<crate::agent::TaskState>,
+    /// The command and what came of it so far, for the offline model. Nothing of it goes to a provider.
+    pub situation: Arc<Situation>,
 }
 
-/// A tool as the OpenAI and Anthropic APIs describe one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolSpec {
-    pub name: String,
-    pub description: String,
-    /// JSON schema of the arguments (an object schema).
-    pub parameters: Value,
+/// What the offline model reads instead of messages.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Situation {
+    pub task: String,
+    pub text: String,
+    /// As the command said; `None`: to be told from the text.
+    pub language: Option<String>,
+    /// Caller's area id.
+    pub area: Option<String>,
+    pub conversation: Option<String>,
+    /// Turns that were answered before this one.
+    pub turns: usize,
+    /// Outcomes so far, in the order of the calls.
+    pub outcomes: Ledger,
+    /// Names of the tools that were called so far, and their results.
+    pub results: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,14 +84,6 @@ pub enum Message {
         #[serde(default)]
         is_error: bool,
     },
-}
-
-/// A complete tool call as the model wrote it. The arguments are raw text: they may be no JSON at all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolCall {
-    pub id: String,
-    pub name: String,
-    pub arguments: String,
 }
 
 /// A piece of a streamed turn.
