@@ -86,6 +86,15 @@ impl Clock {
         }
     }
 
+    /// Whether time follows tokio's clock. A paused runtime runs ahead while nothing in it is ready, so whoever waits
+    /// for another thread must then wait in place.
+    pub fn is_simulated(&self) -> bool {
+        match &*self.source {
+            Source::System => false,
+            Source::Simulated(_) => true,
+        }
+    }
+
     /// Steps a simulated wall clock, as NTP or a person would. A system clock ignores it.
     pub fn step_wall(&self, by: TimeDelta) {
         if let Source::Simulated(simulated) = &*self.source {
