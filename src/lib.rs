@@ -4,6 +4,7 @@ pub mod agent;
 pub mod clock;
 pub mod devices;
 pub mod home;
+pub mod journal;
 pub mod model;
 pub mod policy;
 pub mod strict_json;

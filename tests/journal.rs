@@ -1,0 +1,35 @@
+//! The journal against real files: the record, approvals, faults of the disk, and processes that are killed.
+
+#[path = "journal/approvals.rs"]
+mod approvals;
+#[path = "journal/crash.rs"]
+mod crash;
+#[path = "journal/faults.rs"]
+mod faults;
+#[path = "journal/keys.rs"]
+mod keys;
+#[path = "journal/record.rs"]
+mod record;
+
+use homeloop::clock::Clock;
+use homeloop::journal::{Journal, NewEvent};
+use serde_json::json;
+use tempfile::TempDir;
+
+fn dir() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn open(dir: &TempDir) -> Journal {
+    Journal::open(dir.path(), Clock::system()).unwrap()
+}
+
+/// An event of task `task` with a number in it.
+fn event(task: &str, number: u64) -> NewEvent {
+    NewEvent::of_task(task, "note", &json!({ "number": number })).unwrap()
+}
+
+/// A second connection, as another program would have.
+fn raw(dir: &TempDir) -> rusqlite::Connection {
+    rusqlite::Connection::open(dir.path().join("journal.db")).unwrap()
+}
