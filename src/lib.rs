@@ -5,6 +5,7 @@ pub mod clock;
 pub mod devices;
 pub mod home;
 pub mod journal;
+pub mod http;
 pub mod model;
 pub mod policy;
 pub mod strict_json;

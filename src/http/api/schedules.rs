@@ -1,0 +1,27 @@
+//! `/api/schedules`: what will happen by itself.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+
+use crate::http::Shared;
+use crate::http::access::Caller;
+use crate::http::fault::Fault;
+use crate::http::views::ScheduleView;
+
+/// All schedules.
+pub async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<ScheduleView>>, Fault> {
+    Ok(Json(shared.service.schedules().await?))
+}
+
+/// Removes a schedule. One that locks, arms or closes something asks a person first (409).
+pub async fn cancel(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Fault> {
+    shared.service.cancel_schedule(&id, caller.principal).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

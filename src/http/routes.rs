@@ -1,0 +1,96 @@
+//! Every route of the server with what it needs, in one table. The router is built from it and from nothing else,
+//! so a test that walks the table has seen every route.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{Method, StatusCode};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::routing::{MethodFilter, MethodRouter, on};
+
+use super::Shared;
+use super::access::authorize;
+use super::api::{approvals, commands, entities, events, health, schedules, tasks};
+use super::fault::Fault;
+use super::guard::guard;
+use crate::policy::{Channel, Scope};
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody: it shows nothing of the home and changes nothing.
+    Public,
+    /// A token with this scope.
+    Needs(Scope),
+}
+
+/// One row of the table.
+pub struct Route {
+    pub method: Method,
+    /// As axum has it: `{id}` stands for one segment.
+    pub path: &'static str,
+    pub access: Access,
+    /// The channel under which policy sees what comes in here.
+    pub channel: Channel,
+    handler: MethodRouter<Arc<Shared>>,
+}
+
+const READ: Access = Access::Needs(Scope::Read);
+const COMMAND: Access = Access::Needs(Scope::Command);
+const APPROVE: Access = Access::Needs(Scope::Approve);
+
+/// The table.
+#[rustfmt::skip]
+pub fn table() -> Vec<Route> {
+    let http = Channel::Http;
+    vec![
+        row(Method::GET, "/healthz", Access::Public, http, on(MethodFilter::GET, health::alive)),
+        row(Method::GET, "/readyz", Access::Public, http, on(MethodFilter::GET, health::ready)),
+        row(Method::GET, "/metrics", READ, http, on(MethodFilter::GET, health::metrics)),
+        row(Method::POST, "/api/commands", COMMAND, http, on(MethodFilter::POST, commands::submit)),
+        row(Method::GET, "/api/tasks", READ, http, on(MethodFilter::GET, tasks::list)),
+        row(Method::GET, "/api/tasks/{id}", READ, http, on(MethodFilter::GET, tasks::one)),
+        row(Method::POST, "/api/stop", COMMAND, http, on(MethodFilter::POST, tasks::stop)),
+        row(Method::GET, "/api/entities", READ, http, on(MethodFilter::GET, entities::list)),
+        row(Method::GET, "/api/entities/{id}", READ, http, on(MethodFilter::GET, entities::one)),
+        row(Method::GET, "/api/approvals", READ, http, on(MethodFilter::GET, approvals::list)),
+        row(Method::POST, "/api/approvals/{id}", APPROVE, http, on(MethodFilter::POST, approvals::answer)),
+        row(Method::GET, "/api/schedules", READ, http, on(MethodFilter::GET, schedules::list)),
+        row(Method::DELETE, "/api/schedules/{id}", COMMAND, http, on(MethodFilter::DELETE, schedules::cancel)),
+        row(Method::GET, "/api/events", READ, http, on(MethodFilter::GET, events::all)),
+    ]
+}
+
+fn row(
+    method: Method,
+    path: &'static str,
+    access: Access,
+    channel: Channel,
+    handler: MethodRouter<Arc<Shared>>,
+) -> Route {
+    Route { method, path, access, channel, handler }
+}
+
+/// The router: the table, each row behind its access, all behind the guard.
+pub fn router(shared: Arc<Shared>) -> Router {
+    let mut router = Router::new();
+    for Route { path, access, channel, handler, .. } in table() {
+        let inner = Arc::clone(&shared);
+        let layer = from_fn(move |request: Request, next: Next| {
+            authorize(Arc::clone(&inner), access, channel, request, next)
+        });
+        router = router.route(path, handler.route_layer(layer));
+    }
+    router
+        .fallback(|| async { Fault::not_found("there is nothing here") })
+        .method_not_allowed_fallback(|| async {
+            Fault::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method_not_allowed",
+                "this path takes other methods; see the Allow header",
+            )
+        })
+        .layer(from_fn_with_state(Arc::clone(&shared), guard))
+        .with_state(shared)
+}

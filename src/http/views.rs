@@ -1,0 +1,279 @@
+//! The JSON that clients see. Every type here is part of the public API and stands in `/openapi.json`.
+//!
+//! Names, areas and states are text from devices and people: data, never markup. What is shown is built from the
+//! house and the journal; nothing here decides anything.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::actuate::{Outcome, OutcomeEntry};
+use crate::agent::{Event, Exit};
+use crate::clock::Clock;
+use crate::home::{Availability, Entity, House};
+use crate::model::Usage;
+use crate::policy::{Channel, Verdict};
+
+/// One task: a command from its arrival to its single result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TaskView {
+    pub task_id: String,
+    pub state: TaskProgress,
+    /// What was said or typed.
+    pub text: String,
+    #[schema(value_type = String)]
+    pub channel: Channel,
+    /// Who asked, as the credential says.
+    pub requested_by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    pub started_at: DateTime<Utc>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub finished_at: Option<DateTime<Utc>>,
+    /// How it ended: `done`, `declined`, `deadline`, `cancelled`…
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub exit: Option<Exit>,
+    /// The sentence for the person; never claims more than `outcomes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
+    /// The last sentence that was said before the result (waiting for approval, closing, arming).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interim: Option<String>,
+    pub outcomes: Vec<OutcomeView>,
+    /// Ids of the approvals that this task waits for.
+    pub waiting_for: Vec<String>,
+    #[schema(value_type = Object)]
+    pub usage: Usage,
+    /// Only where one task was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<TaskEvent>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskProgress {
+    Running,
+    /// A person has been asked and has not answered.
+    Waiting,
+    Finished,
+}
+
+/// What the house says about one action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct OutcomeView {
+    pub entity: String,
+    pub verb: String,
+    pub args: BTreeMap<String, Value>,
+    /// `confirmed`, `already`, `unconfirmed`, `contradicted`, `not_sent` or `refused`.
+    #[schema(value_type = String)]
+    pub outcome: Outcome,
+    /// Machine-readable cause: `offline`, `denied`, `open_zones`…
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+}
+
+impl From<&OutcomeEntry> for OutcomeView {
+    fn from(entry: &OutcomeEntry) -> Self {
+        let args = entry.action.args.iter().map(|(name, value)| {
+            (name.word().to_owned(), serde_json::to_value(value).unwrap_or(Value::Null))
+        });
+        Self {
+            entity: entry.action.entity.to_string(),
+            verb: entry.action.verb.word().to_owned(),
+            args: args.collect(),
+            outcome: entry.outcome,
+            cause: entry.cause.clone(),
+            reported: entry.reported.clone(),
+            details: entry.details.clone(),
+        }
+    }
+}
+
+/// One event of a task. Besides these three members it has `event` (`accepted`, `turn_started`, `model_said`,
+/// `decided`, `interim`, `approval_asked`, `approval_ended`, `sending`, `outcome`, `call_result`, `finished`) and
+/// what belongs to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TaskEvent {
+    pub task_id: String,
+    /// Place within the task, from 0.
+    pub sequence: u64,
+    #[schema(value_type = String, format = DateTime)]
+    pub at: DateTime<Utc>,
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    pub event: Event,
+}
+
+/// One entity with its state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EntityView {
+    /// `light.kitchen_ceiling`
+    pub entity: String,
+    pub name: String,
+    /// Names in other languages, by language tag.
+    pub names: BTreeMap<String, String>,
+    pub domain: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_class: Option<String>,
+    /// Area id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area_name: Option<String>,
+    /// The last reported value; missing: unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    #[schema(value_type = Object)]
+    pub attributes: BTreeMap<String, Value>,
+    /// `online`, `offline` or `unknown`.
+    pub availability: String,
+    /// Seconds since the last report; missing: never reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_s: Option<u64>,
+    pub actions: Vec<ActionView>,
+}
+
+/// What can be done with an entity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ActionView {
+    pub verb: String,
+    /// Argument name to what it takes (`a number from 0 to 100`).
+    pub args: BTreeMap<String, String>,
+}
+
+impl EntityView {
+    /// The view of an entity of `house` now.
+    pub fn of(house: &House, entity: &Entity, clock: &Clock) -> Self {
+        let state = house.state(entity.id.as_str());
+        let names = entity.aliases.iter().rev();
+        let actions = entity.actions.iter().map(|spec| ActionView {
+            verb: spec.verb.word().to_owned(),
+            args: spec.args.iter().map(|arg| (arg.name.word().to_owned(), arg.kind.to_string())).collect(),
+        });
+        Self {
+            entity: entity.id.to_string(),
+            name: entity.name.clone(),
+            names: names.filter_map(|name| Some((name.language.clone()?, name.text.clone()))).collect(),
+            domain: entity.domain().word().to_owned(),
+            device_class: entity.device_class.clone(),
+            area: entity.area.clone(),
+            area_name: house.area_name(entity).map(str::to_owned),
+            value: state.and_then(|state| state.text()).map(str::to_owned),
+            unit: entity.unit.clone(),
+            attributes: state
+                .map(|state| {
+                    state.attributes.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
+                })
+                .unwrap_or_default(),
+            availability: match state.map(|state| state.availability).unwrap_or_default() {
+                Availability::Unknown => "unknown",
+                Availability::Online => "online",
+                Availability::Offline => "offline",
+            }
+            .to_owned(),
+            age_s: state
+                .and_then(|state| state.reported)
+                .map(|stamp| clock.since_boot().saturating_sub(stamp.since_boot).as_secs()),
+            actions: actions.collect(),
+        }
+    }
+}
+
+/// What a person must see before deciding. Built from the frozen plan by fixed templates; no model text in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ApprovalView {
+    pub approval_id: String,
+    pub task_id: String,
+    /// SHA-256 over the frozen plan, 64 hexadecimal digits; the answer must repeat it.
+    pub plan_hash: String,
+    /// Two digits, shown wherever this approval is shown.
+    pub match_code: String,
+    /// `G2`
+    pub tier: String,
+    pub reasons: Vec<String>,
+    /// What should make a person careful, for example untrusted text that was read before.
+    pub warnings: Vec<String>,
+    /// Every target, never cut.
+    pub targets: Vec<TargetView>,
+    /// What was said or typed, at most 500 characters; not verified.
+    pub utterance: String,
+    pub requested_by: String,
+    #[schema(value_type = String)]
+    pub channel: Channel,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: DateTime<Utc>,
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: DateTime<Utc>,
+    /// Milliseconds left when this was written; for a countdown that needs no synchronised clock.
+    pub expires_in_ms: u64,
+}
+
+/// One action of a plan that waits for approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TargetView {
+    pub entity: String,
+    pub name: String,
+    /// The device's stable identifier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    pub verb: String,
+    pub args: BTreeMap<String, Value>,
+    /// The state now; missing: unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_s: Option<u64>,
+}
+
+/// The end of an approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AnsweredView {
+    pub approval_id: String,
+    /// `approved` or `denied`.
+    #[schema(value_type = String)]
+    pub verdict: Verdict,
+    /// The credential that decided.
+    pub decided_by: String,
+}
+
+/// A schedule, timer or trigger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ScheduleView {
+    pub schedule_id: String,
+    pub name: String,
+    /// When it fires, for people (`every day at 07:30`).
+    pub when: String,
+    /// What it does, for people.
+    pub what: String,
+    pub enabled: bool,
+    pub created_by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub next_at: Option<DateTime<Utc>>,
+}
+
+/// A fault, in every answer that is not a success.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ErrorView {
+    pub error: ErrorBody,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    /// Machine-readable: `unauthorized`, `busy`, `bad_request`…
+    pub code: String,
+    /// For people: what is wrong, what is expected, what to do.
+    pub message: String,
+}

@@ -1,0 +1,240 @@
+//! A fake of the boundary trait: it remembers what reached it and answers as it is told.
+
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, Utc};
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{FutureExt, StreamExt};
+use homeloop::agent::{Event, Exit};
+use homeloop::http::service::{
+    Answer, AnswerError, AnswerWord, CancelError, EntityFilter, Health, LiveEvent, NewCommand, Service,
+    StopError, StopTarget, SubmitError, TaskHandle, Unavailable,
+};
+use homeloop::http::views::{
+    ApprovalView, EntityView, ScheduleView, TargetView, TaskEvent, TaskProgress, TaskView,
+};
+use homeloop::policy::{Channel, Principal, Verdict};
+use tokio::sync::{broadcast, watch};
+use tokio_stream::wrappers::BroadcastStream;
+
+pub const PLAN_HASH: &str = "aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11";
+
+pub struct Fake {
+    pub submitted: Mutex<Vec<(NewCommand, Principal)>>,
+    pub answered: Mutex<Vec<(Answer, Principal)>>,
+    /// What reached `stop`.
+    pub stopped: watch::Sender<Vec<StopTarget>>,
+    /// Results come once this is true.
+    pub release: watch::Sender<bool>,
+    /// What the next answers to an approval meet.
+    pub answer_error: Mutex<Option<AnswerError>>,
+    pub submit_error: Mutex<Option<SubmitError>>,
+    pub names: Mutex<Vec<String>>,
+    pub live: broadcast::Sender<LiveEvent>,
+    pub ready: Mutex<bool>,
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self {
+            submitted: Mutex::default(),
+            answered: Mutex::default(),
+            stopped: watch::channel(Vec::new()).0,
+            release: watch::channel(true).0,
+            answer_error: Mutex::default(),
+            submit_error: Mutex::default(),
+            names: Mutex::new(vec!["Kitchen ceiling".into()]),
+            live: broadcast::channel(64).0,
+            ready: Mutex::new(true),
+        }
+    }
+}
+
+pub fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_796_000_000, 0).unwrap()
+}
+
+pub fn task_view(task_id: &str, text: &str, state: TaskProgress) -> TaskView {
+    let finished = state == TaskProgress::Finished;
+    TaskView {
+        task_id: task_id.into(),
+        state,
+        text: text.into(),
+        channel: Channel::Http,
+        requested_by: "token:owner".into(),
+        conversation: None,
+        started_at: now(),
+        finished_at: finished.then(now),
+        exit: finished.then_some(Exit::Done),
+        reply: finished.then(|| format!("reply to {text}")),
+        interim: None,
+        outcomes: Vec::new(),
+        waiting_for: Vec::new(),
+        usage: Default::default(),
+        events: Vec::new(),
+    }
+}
+
+pub fn task_event(task_id: &str, sequence: u64) -> TaskEvent {
+    let event = Event::Interim { text: "one moment".into() };
+    TaskEvent { task_id: task_id.into(), sequence, at: now(), event }
+}
+
+pub fn entity_view(index: usize, name: &str) -> EntityView {
+    EntityView {
+        entity: format!("light.lamp_{index}"),
+        name: name.into(),
+        names: Default::default(),
+        domain: "light".into(),
+        device_class: None,
+        area: Some("kitchen".into()),
+        area_name: Some(name.into()),
+        value: Some("on".into()),
+        unit: None,
+        attributes: Default::default(),
+        availability: "online".into(),
+        age_s: Some(3),
+        actions: Vec::new(),
+    }
+}
+
+pub fn approval_view(name: &str) -> ApprovalView {
+    let target = TargetView {
+        entity: "lock.front_door".into(),
+        name: name.into(),
+        device: Some("0x00158d0001a2b3c4".into()),
+        verb: "unlock".into(),
+        args: Default::default(),
+        now: Some("locked".into()),
+        age_s: Some(12),
+    };
+    ApprovalView {
+        approval_id: "01HOMELOOPAPPROVAL00000000".into(),
+        task_id: "task-1".into(),
+        plan_hash: PLAN_HASH.into(),
+        match_code: "47".into(),
+        tier: "G2".into(),
+        reasons: vec![format!("entry: {name}")],
+        warnings: vec![format!("text from device \"{name}\" was read before this request")],
+        targets: vec![target],
+        utterance: name.into(),
+        requested_by: "voice:kitchen".into(),
+        channel: Channel::Voice,
+        created_at: now(),
+        expires_at: now(),
+        expires_in_ms: 118_000,
+    }
+}
+
+impl Service for Fake {
+    fn submit(&self, command: NewCommand, by: Principal) -> BoxFuture<'_, Result<TaskHandle, SubmitError>> {
+        if let Some(error) = self.submit_error.lock().unwrap().clone() {
+            return async { Err(error) }.boxed();
+        }
+        let text = command.text.clone();
+        self.submitted.lock().unwrap().push((command, by));
+        let task_id = format!("task-{}", self.submitted.lock().unwrap().len());
+        let mut release = self.release.subscribe();
+        let (id, events) = (
+            task_id.clone(),
+            stream::iter((0..2).map({
+                let id = task_id.clone();
+                move |sequence| task_event(&id, sequence)
+            })),
+        );
+        let result = async move {
+            let _ = release.wait_for(|go| *go).await;
+            task_view(&id, &text, TaskProgress::Finished)
+        };
+        let handle = TaskHandle { task_id, events: events.boxed(), result: result.boxed(), repeated: false };
+        async { Ok(handle) }.boxed()
+    }
+
+    fn tasks(&self, limit: usize) -> BoxFuture<'_, Result<Vec<TaskView>, Unavailable>> {
+        let tasks =
+            (0..limit.min(3)).map(|index| task_view(&format!("task-{index}"), "hi", TaskProgress::Finished));
+        let tasks = tasks.collect();
+        async { Ok(tasks) }.boxed()
+    }
+
+    fn task<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<TaskView>, Unavailable>> {
+        let known = id.starts_with("task-");
+        let view = || TaskView {
+            events: vec![task_event(id, 0)],
+            interim: Some("waiting for approval".into()),
+            ..task_view(id, "hi", TaskProgress::Waiting)
+        };
+        let view = known.then(view);
+        async { Ok(view) }.boxed()
+    }
+
+    fn entities(&self, filter: &EntityFilter) -> Vec<EntityView> {
+        let names = self.names.lock().unwrap();
+        let views = names.iter().enumerate().map(|(index, name)| entity_view(index, name));
+        views.filter(|view| filter.area.is_none() || filter.area == view.area).collect()
+    }
+
+    fn entity(&self, id: &str) -> Option<EntityView> {
+        self.entities(&EntityFilter::default()).into_iter().find(|view| view.entity == id)
+    }
+
+    fn approvals(&self) -> BoxFuture<'_, Result<Vec<ApprovalView>, Unavailable>> {
+        let names = self.names.lock().unwrap();
+        let approvals = names.iter().map(|name| approval_view(name)).collect();
+        async { Ok(approvals) }.boxed()
+    }
+
+    fn answer(&self, answer: Answer, by: Principal) -> BoxFuture<'_, Result<Verdict, AnswerError>> {
+        let result = match self.answer_error.lock().unwrap().clone() {
+            Some(error) => Err(error),
+            None => match answer.decision {
+                AnswerWord::Approve => Ok(Verdict::Approved),
+                AnswerWord::Deny => Ok(Verdict::Denied),
+            },
+        };
+        self.answered.lock().unwrap().push((answer, by));
+        async { result }.boxed()
+    }
+
+    fn stop(&self, target: StopTarget, _by: Principal) -> BoxFuture<'_, Result<Vec<String>, StopError>> {
+        let ids = match &target {
+            StopTarget::All => vec!["task-1".to_owned()],
+            StopTarget::Task(id) => vec![id.clone()],
+        };
+        self.stopped.send_modify(|stopped| stopped.push(target));
+        async { Ok(ids) }.boxed()
+    }
+
+    fn schedules(&self) -> BoxFuture<'_, Result<Vec<ScheduleView>, Unavailable>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn cancel_schedule<'a>(&'a self, id: &'a str, _by: Principal) -> BoxFuture<'a, Result<(), CancelError>> {
+        let result = match id {
+            "lights" => Ok(()),
+            "lock" => Err(CancelError::NeedsApproval { approval_id: "01A".into() }),
+            _ => Err(CancelError::NotFound),
+        };
+        async { result }.boxed()
+    }
+
+    fn events(&self) -> BoxStream<'static, LiveEvent> {
+        let live = BroadcastStream::new(self.live.subscribe());
+        let first = stream::iter([LiveEvent::State(entity_view(0, "Kitchen ceiling"))]);
+        first.chain(live.filter_map(|event| async { event.ok() })).boxed()
+    }
+
+    fn health(&self) -> Health {
+        let ready = *self.ready.lock().unwrap();
+        Health { ready, reasons: if ready { vec![] } else { vec!["broker_down".into()] } }
+    }
+
+    fn metrics(&self) -> String {
+        "# EOF\n".into()
+    }
+}
+
+pub fn fake() -> Arc<Fake> {
+    Arc::new(Fake::default())
+}
