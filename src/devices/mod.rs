@@ -4,5 +4,6 @@
 //! perform it. Nothing here sends, decides or waits.
 
 mod codec;
+pub mod template;
 
 pub use codec::{Codec, ConfirmHint, Decoded, EncodeError, Fault, Message, Payload};

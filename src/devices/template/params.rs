@@ -1,0 +1,113 @@
+//! Positional and named arguments of a Python-like call.
+
+use minijinja::value::{Kwargs, Value, ValueKind, ValueOrKwargs};
+use minijinja::{Error, ErrorKind};
+
+/// The arguments of one call, by the names of its signature.
+pub(super) struct Params {
+    names: &'static [&'static str],
+    values: Vec<Option<Value>>,
+    /// Positional arguments beyond the signature.
+    pub more: Vec<Value>,
+}
+
+impl Params {
+    /// Binds `args` to `names`. With `variadic`, more positional arguments than names are kept.
+    pub fn bind(names: &'static [&'static str], variadic: bool, args: &[Value]) -> Result<Self, Error> {
+        let mut values = vec![None; names.len()];
+        let mut more = Vec::new();
+        let mut next = 0;
+        for arg in args {
+            if arg.is_kwargs() {
+                let kwargs = Kwargs::try_from(arg.clone())?;
+                for name in kwargs.args() {
+                    let slot = names.iter().position(|known| *known == name);
+                    match slot.and_then(|slot| values.get_mut(slot)) {
+                        Some(value) => *value = Some(kwargs.get::<Value>(name)?),
+                        None => {
+                            return Err(Error::new(
+                                ErrorKind::TooManyArguments,
+                                format!("no argument {name}"),
+                            ));
+                        }
+                    }
+                }
+            } else {
+                match values.get_mut(next) {
+                    Some(value) => *value = Some(arg.clone()),
+                    None if variadic => more.push(arg.clone()),
+                    None => return Err(ErrorKind::TooManyArguments.into()),
+                }
+                next += 1;
+            }
+        }
+        Ok(Self { names, values, more })
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let at = self.names.iter().position(|known| *known == name)?;
+        self.values.get(at)?.as_ref()
+    }
+
+    /// A required argument; using something undefined is an error, as in Jinja.
+    pub fn need(&self, name: &str) -> Result<&Value, Error> {
+        match self.get(name) {
+            Some(value) if value.is_undefined() => {
+                Err(Error::new(ErrorKind::UndefinedError, format!("{name} is undefined")))
+            }
+            Some(value) => Ok(value),
+            None => Err(Error::new(ErrorKind::MissingArgument, name.to_owned())),
+        }
+    }
+
+    pub fn text(&self, name: &str) -> Result<String, Error> {
+        self.need(name).map(Value::to_string)
+    }
+
+    pub fn text_or(&self, name: &str, default: &str) -> String {
+        self.get(name).map_or_else(|| default.to_owned(), Value::to_string)
+    }
+
+    pub fn flag(&self, name: &str, default: bool) -> bool {
+        self.get(name).map_or(default, Value::is_true)
+    }
+
+    pub fn int_or(&self, name: &str, default: i64) -> Result<i64, Error> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(value) => value.as_i64().ok_or_else(|| invalid(name, value)),
+        }
+    }
+
+    /// The values of an iterable argument.
+    pub fn items(&self, name: &str) -> Result<Vec<Value>, Error> {
+        items(self.need(name)?)
+    }
+
+    /// The `default` argument, or the error that Home Assistant raises without one.
+    pub fn default_or(&self, what: &str, value: &Value) -> Result<Value, Error> {
+        self.get("default").cloned().ok_or_else(|| invalid(what, value))
+    }
+}
+
+/// The items of a list, tuple, mapping (its keys) or text (its characters).
+pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
+    match value.kind() {
+        ValueKind::Undefined => Err(Error::new(ErrorKind::UndefinedError, "undefined is not iterable")),
+        ValueKind::String => {
+            Ok(value.as_str().unwrap_or_default().chars().map(|c| Value::from(c.to_string())).collect())
+        }
+        _ => value.try_iter()?.checked().collect(),
+    }
+}
+
+/// Python's `ValueError` or `TypeError`.
+pub(super) fn invalid(what: &str, value: &Value) -> Error {
+    let shown: String = value.to_string().chars().take(100).collect();
+    Error::new(ErrorKind::InvalidOperation, format!("{what} got invalid input {shown:?}"))
+}
+
+/// The raw arguments, named ones among them.
+pub(super) fn plain(args: &[ValueOrKwargs]) -> Vec<Value> {
+    args.iter().map(|arg| Value::clone(arg)).collect()
+}

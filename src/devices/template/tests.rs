@@ -1,0 +1,119 @@
+use super::*;
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(Clock::system(), chrono_tz::UTC)
+}
+
+fn value(source: &str, payload: &str) -> Result<String, RenderError> {
+    let template = sandbox().compile(source).unwrap();
+    let payload = Payload::new(payload.as_bytes(), false);
+    let state = State::default();
+    let scope = Scope { entity_id: "", name: "", state: &state };
+    template.value(&payload, scope, &[]).map(Cow::into_owned)
+}
+
+#[test]
+fn fields_are_read_without_the_engine_and_written_as_python_does() {
+    for (source, payload, result) in [
+        ("{{ value_json.a.b }}", r#"{"a":{"b":true}}"#, "True"),
+        ("{{value_json['a']['b'][0]}}", r#"{"a":{"b":[1e22]}}"#, "1e+22"),
+        ("{{ value_json[-1] }}", "[1, 2.0]", "2.0"),
+        ("{{ value_json.a }}", r#"{"a":[1,"b",null]}"#, "[1, 'b', None]"),
+        ("{{ value_json.missing }}", "{}", ""),
+        ("{{ value_json.keys }}", r#"{"keys":7}"#, "7"),
+        ("{{ value }}", " x ", "x"),
+        ("static", "x", "static"),
+    ] {
+        assert!(sandbox().compile(source).unwrap().is_plain(), "{source}");
+        assert_eq!(value(source, payload).unwrap(), result, "{source}");
+    }
+    assert!(matches!(value("{{ value_json.a.b }}", "{}"), Err(RenderError::Undefined(_))));
+    assert!(matches!(value("{{ value_json.a }}", "NaN"), Err(RenderError::Undefined(_))));
+}
+
+#[test]
+fn floats_are_written_as_python_writes_them() {
+    for (number, text) in [
+        (1e3, "1000.0"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (1e-7, "1e-07"),
+        (1.5e-5, "1.5e-05"),
+        (1e16, "1e+16"),
+        (123_456_789_012_345.6, "123456789012345.6"),
+        (-0.0, "-0.0"),
+        (f64::NAN, "nan"),
+    ] {
+        assert_eq!(python_float(number), text);
+    }
+}
+
+#[test]
+fn what_is_too_long_too_deep_or_unknown_does_not_compile() {
+    let compile = |source: &str| sandbox().compile(source).map(|_| ());
+    assert_eq!(compile(&"x".repeat(2049)), Err(CompileError::TooLong(2049)));
+    for deep in [
+        format!("{{{{ {}1{} }}}}", "(".repeat(900), ")".repeat(900)),
+        format!("{{{{ {}1 }}}}", "-".repeat(1000)),
+        format!("{{{{ 1{} }}}}", "+1".repeat(900)),
+        format!("{{{{ value{} }}}}", ".a".repeat(900)),
+        format!("{{{{ value{} }}}}", "|abs".repeat(400)),
+        format!("{{{{ {}1 }}}}", "not ".repeat(450)),
+        "{% if 1 %}".repeat(150),
+    ] {
+        assert!(matches!(compile(&deep), Err(CompileError::TooDeep(_))), "{deep}");
+    }
+    for unknown in
+        ["{{ value | indent }}", "{{ value is quick }}", "{% include 'x' %}", "{{ value | indent(1e9) }}"]
+    {
+        assert!(matches!(compile(unknown), Err(CompileError::Unknown { .. })), "{unknown}");
+    }
+    for broken in ["{{ value", "{% if %}", "{{ %}", "{{% x %}", "{# x"] {
+        assert!(matches!(compile(broken), Err(CompileError::Syntax(_))), "{broken}");
+    }
+}
+
+#[test]
+fn bombs_run_out_of_fuel_and_the_stack_stays_small() {
+    let bombs = [
+        "{{ 'x' * 99999999 }}",
+        "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}",
+        "{% set ns = namespace(x='x') %}{% for a in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x }}",
+        "{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}",
+        "{{ range(99999999) | list }}",
+    ];
+    std::thread::Builder::new()
+        .stack_size(1 << 20)
+        .spawn(move || {
+            for bomb in bombs {
+                assert!(matches!(value(bomb, "x"), Err(RenderError::Failed(_))), "{bomb}");
+            }
+            let chained = format!("{{{{ 1{} }}}}", "+1".repeat(250));
+            assert_eq!(value(&chained, "x").unwrap(), "251");
+        })
+        .unwrap()
+        .join()
+        .unwrap();
+}
+
+#[test]
+fn the_state_is_seen_as_this() {
+    let template = sandbox().compile("{{ this.state }} {{ this.attributes.x }} {{ entity_id }}").unwrap();
+    let mut state = State { value: Some("on".into()), ..State::default() };
+    state.attributes.insert("x".into(), 3.into());
+    let scope = Scope { entity_id: "light.a", name: "A", state: &state };
+    assert_eq!(template.command(scope, &[]).unwrap(), "on 3 light.a");
+}
+
+#[test]
+fn text_is_formatted_as_python_formats_it() {
+    for (source, result) in [
+        ("{{ '%05.1f|%-4s|%4s|%+d' % (3.14159, 'a', 'b', 7) }}", "003.1|a   |   b|+7"),
+        ("{{ '%d%%' % value|int }} '100' % x", "42% '100' % x"),
+        ("{{ '{:>5}{:<3}{:^5}|{:08.3f}|{:+}'.format('a', 'b', 'c', 3.14159, 5) }}", "ab    c  |0003.142|+5"),
+        ("{{ '{1} {0} {x}'.format(1, 2, x=3) }}", "2 1 3"),
+        ("{{ '%s' % value ~ '!' }}", "42!"),
+        ("{{ '{{}}'.format() }}", "{}"),
+    ] {
+        assert_eq!(value(source, "42").unwrap(), result, "{source}");
+    }
+}
