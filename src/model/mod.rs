@@ -3,6 +3,10 @@
 //! A model sees messages and tools and streams text and tool calls. It never acts: calls become plans in `actuate`.
 //! Wire formats are private to one file each (`openai.rs`, `anthropic.rs`); `offline.rs` answers from `nlu`.
 
+pub mod prices;
+pub mod redact;
+
+
 use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
