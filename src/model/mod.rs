@@ -5,6 +5,7 @@
 
 pub mod prices;
 pub mod redact;
+pub mod settings;
 
 
 use std::sync::Arc;
