@@ -6,6 +6,7 @@
 pub mod prices;
 pub mod redact;
 pub mod settings;
+pub mod sse;
 
 
 use std::sync::Arc;
