@@ -3,11 +3,18 @@
 //! A model sees messages and tools and streams text and tool calls. It never acts: calls become plans in `actuate`.
 //! Wire formats are private to one file each (`openai.rs`, `anthropic.rs`); `offline.rs` answers from `nlu`.
 
+mod anthropic;
+mod http;
+mod openai;
+mod pairing;
 pub mod prices;
 pub mod redact;
+mod relay;
 pub mod settings;
 pub mod sse;
 
+pub use anthropic::Anthropic;
+pub use openai::OpenAi;
 
 use std::sync::Arc;
 

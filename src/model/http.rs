@@ -1,0 +1,288 @@
+//! One streamed request to a provider over HTTP: the client, the key, the time limits, and what its failures mean.
+//!
+//! It knows no wire format: a [`Reader`] turns events into deltas. It does not retry; `retry.rs` does.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+use super::prices::Meter;
+use super::relay::{Sink, produce};
+use super::settings::{KeySource, LimitSettings, ModelSettings};
+use super::sse::{self, SseError, SseEvent};
+use super::{Delta, ModelError, Wait};
+use crate::clock::Clock;
+
+mod client;
+pub(super) mod failure;
+
+/// Reads one answer in one wire format. Pure: events in, deltas out.
+pub(super) trait Reader: Send + 'static {
+    /// Events that only keep the connection alive.
+    fn is_ping(event: &SseEvent) -> bool;
+
+    /// Takes one event. Deltas that it completes are appended to `out`, also before an error.
+    fn take(&mut self, event: &SseEvent, out: &mut Vec<Delta>) -> Result<Reading, ModelError>;
+
+    /// There is nothing more to read. An error when the model had not said that it was done.
+    fn finish(&mut self, out: &mut Vec<Delta>) -> Result<(), ModelError>;
+
+    /// True as soon as the model has said that it is done: a connection that fails after that does no harm.
+    fn is_done(&self) -> bool;
+
+    fn meter(&mut self) -> &mut Meter;
+}
+
+/// Whether an answer goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    More,
+    Complete,
+}
+
+/// How the key is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyHeader {
+    /// `Authorization: Bearer …`
+    Bearer,
+    /// `x-api-key: …`
+    Plain(&'static str),
+}
+
+/// Where requests of one model go.
+pub(super) struct Endpoint {
+    name: Arc<str>,
+    settings: ModelSettings,
+    url: String,
+    key_header: KeyHeader,
+    fixed_headers: &'static [(&'static str, &'static str)],
+    /// Built at the first request: without certificate authorities it cannot be built, and that must not stop the start.
+    client: OnceCell<reqwest::Client>,
+    clock: Clock,
+}
+
+impl Endpoint {
+    /// `path` is appended to the base URL.
+    pub fn new(
+        name: &str,
+        settings: ModelSettings,
+        path: &str,
+        key_header: KeyHeader,
+        fixed_headers: &'static [(&'static str, &'static str)],
+        clock: Clock,
+    ) -> Self {
+        let url = format!("{}{path}", settings.base_url.trim_end_matches('/'));
+        Self { name: name.into(), settings, url, key_header, fixed_headers, client: OnceCell::new(), clock }
+    }
+
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub fn settings(&self) -> &ModelSettings {
+        &self.settings
+    }
+
+    /// Sends `body` and streams what the model says, as `reader` understands it.
+    pub fn stream<R: Reader>(
+        self: Arc<Self>,
+        body: Vec<u8>,
+        mut reader: R,
+    ) -> BoxStream<'static, Result<Delta, ModelError>> {
+        produce(move |out| async move {
+            let request_bytes = body.len();
+            let started = Instant::now();
+            let limits = self.settings.limits;
+            let answer = self.send(body, started).await?;
+            let mut events = Events::new(answer, started, limits, R::is_ping);
+            let read = read_all(&mut events, &mut reader, &out).await;
+            // Also a failed attempt is paid for.
+            reader.meter().estimate_if_unreported(request_bytes, events.read_bytes);
+            if let Some(usage) = reader.meter().take_new() {
+                out.delta(Delta::Usage(usage)).await;
+            }
+            for last in read? {
+                out.delta(last).await;
+            }
+            Ok(())
+        })
+    }
+
+    /// Sends the request and waits for the first byte of the answer's body.
+    async fn send(&self, body: Vec<u8>, started: Instant) -> Result<BodyStream, ModelError> {
+        let client = self.client.get_or_try_init(|| client::build(&self.settings)).await?;
+        let key = match &self.settings.key {
+            Some(source) => Some(source.read().await?),
+            None => None,
+        };
+        let request = client.post(&self.url).headers(self.headers(key.as_ref())?).body(body);
+        let limit = self.settings.limits.first_byte().min(self.settings.limits.total());
+        let first_byte = async {
+            let response = request.send().await.map_err(|error| failure::transport(&self.url, &error))?;
+            if !response.status().is_success() {
+                return Err(failure::status(response, key.as_ref(), self.clock.now()).await);
+            }
+            let mut body = Box::pin(response.bytes_stream());
+            let first = body.next().await.transpose();
+            let first = first.map_err(|error| ModelError::Cut(failure::root_cause(&error)))?;
+            Ok((first, body))
+        };
+        let (first, rest) = tokio::time::timeout_at(started + limit, first_byte)
+            .await
+            .map_err(|_| ModelError::TimedOut { what: Wait::FirstByte, limit })??;
+        let rest = rest.map(|chunk| chunk.map_err(|error| failure::root_cause(&error)));
+        Ok(stream::iter(first.map(Ok)).chain(rest).boxed())
+    }
+
+    fn headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, ModelError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(reqwest::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(reqwest::header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        for (name, value) in self.fixed_headers {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        if let Some(key) = key {
+            let (name, value) = match self.key_header {
+                KeyHeader::Bearer => ("authorization", format!("Bearer {}", key.expose_secret())),
+                KeyHeader::Plain(name) => (name, key.expose_secret().to_owned()),
+            };
+            headers.insert(name, sensitive(name, &value)?);
+        }
+        for (name, value) in &self.settings.headers {
+            let parsed = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| ModelError::Misconfigured(format!("{name:?} is not a header name")))?;
+            headers.insert(parsed, sensitive(name, value.expose_secret())?);
+        }
+        Ok(headers)
+    }
+}
+
+fn sensitive(name: &str, value: &str) -> Result<HeaderValue, ModelError> {
+    // The value is a secret: it is not part of the message.
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
+        ModelError::Misconfigured(format!("the value of {name} holds characters that a header cannot carry"))
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+impl KeySource {
+    /// The key, without surrounding white space. The message of an error names the place, never the content.
+    pub async fn read(&self) -> Result<SecretString, ModelError> {
+        let (place, found) = match self {
+            KeySource::Env(name) => {
+                let found = std::env::var(name).map_err(|error| error.to_string());
+                (format!("environment variable {name}"), found)
+            }
+            KeySource::File(path) => {
+                let found = tokio::fs::read_to_string(path).await.map_err(|error| error.to_string());
+                (format!("file {}", path.display()), found)
+            }
+            KeySource::Credential(name) => {
+                let found = match std::env::var_os("CREDENTIALS_DIRECTORY") {
+                    Some(folder) => tokio::fs::read_to_string(std::path::Path::new(&folder).join(name))
+                        .await
+                        .map_err(|error| error.to_string()),
+                    None => {
+                        Err("CREDENTIALS_DIRECTORY is not set: add LoadCredential= to the unit".to_owned())
+                    }
+                };
+                (format!("credential {name}"), found)
+            }
+        };
+        match found.as_deref().map(str::trim) {
+            Ok("") => Err(ModelError::Misconfigured(format!("the key in {place} is empty"))),
+            Ok(key) => Ok(SecretString::from(key.to_owned())),
+            Err(reason) => Err(ModelError::Misconfigured(format!("no key in {place}: {reason}"))),
+        }
+    }
+}
+
+/// Passes deltas on while the answer comes. What is returned stands at the very end, after usage: the reason to stop.
+async fn read_all<R: Reader>(
+    events: &mut Events,
+    reader: &mut R,
+    out: &Sink,
+) -> Result<Vec<Delta>, ModelError> {
+    let mut deltas = Vec::new();
+    loop {
+        let reading = match events.next().await {
+            Ok(Some(event)) => reader.take(&event, &mut deltas),
+            Ok(None) => break,
+            Err(_) if reader.is_done() => break,
+            Err(error) => Err(error),
+        };
+        for delta in deltas.drain(..) {
+            out.delta(delta).await;
+        }
+        if let Some(usage) = reader.meter().take_new() {
+            out.delta(Delta::Usage(usage)).await;
+        }
+        match reading? {
+            Reading::More => {}
+            Reading::Complete => break,
+        }
+    }
+    reader.finish(&mut deltas)?;
+    let end = deltas.iter().position(|delta| matches!(delta, Delta::End(_))).unwrap_or(deltas.len());
+    let last = deltas.split_off(end);
+    for delta in deltas {
+        out.delta(delta).await;
+    }
+    Ok(last)
+}
+
+type BodyStream = BoxStream<'static, Result<Bytes, String>>;
+
+/// The events of one answer, under the time limits.
+struct Events {
+    inner: BoxStream<'static, Result<SseEvent, SseError>>,
+    limits: LimitSettings,
+    started: Instant,
+    /// When the last event came that carried something.
+    progress: Instant,
+    is_ping: fn(&SseEvent) -> bool,
+    read_bytes: usize,
+}
+
+impl Events {
+    fn new(
+        body: BodyStream,
+        started: Instant,
+        limits: LimitSettings,
+        is_ping: fn(&SseEvent) -> bool,
+    ) -> Self {
+        let inner = sse::events(body).boxed();
+        Self { inner, limits, started, progress: Instant::now(), is_ping, read_bytes: 0 }
+    }
+
+    /// The next event that carries something; `None` at a clean end.
+    async fn next(&mut self) -> Result<Option<SseEvent>, ModelError> {
+        let idle = self.limits.event_idle();
+        let whole = self.limits.total();
+        let (until, what, limit) = match self.progress + idle < self.started + whole {
+            true => (self.progress + idle, Wait::Event, idle),
+            false => (self.started + whole, Wait::Whole, whole),
+        };
+        loop {
+            let event = tokio::time::timeout_at(until, self.inner.next())
+                .await
+                .map_err(|_| ModelError::TimedOut { what, limit })?;
+            match event {
+                Some(Ok(event)) if (self.is_ping)(&event) => {}
+                Some(Ok(event)) => {
+                    self.progress = Instant::now();
+                    self.read_bytes = self.read_bytes.saturating_add(event.data.len());
+                    return Ok(Some(event));
+                }
+                Some(Err(error)) => return Err(failure::of_stream(error)),
+                None => return Ok(None),
+            }
+        }
+    }
+}
