@@ -4,17 +4,21 @@
 //! Wire formats are private to one file each (`openai.rs`, `anthropic.rs`); `offline.rs` answers from `nlu`.
 
 mod anthropic;
+pub mod breaker;
 mod http;
 mod openai;
 mod pairing;
 pub mod prices;
 pub mod redact;
 mod relay;
+pub mod retry;
+pub mod router;
 pub mod settings;
 pub mod sse;
 
 pub use anthropic::Anthropic;
 pub use openai::OpenAi;
+pub use router::Router;
 
 use std::sync::Arc;
 

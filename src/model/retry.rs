@@ -1,0 +1,244 @@
+//! Asking the same model again, and what follows from every failure.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use futures_util::stream::BoxStream;
+use governor::clock::Clock as GovernorClock;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use tokio::time::Instant;
+
+use super::relay::{produce, relay};
+use super::settings::RetrySettings;
+use super::{Delta, Model, ModelError, TurnRequest};
+use crate::clock::Clock;
+
+/// What follows from a failure that came before any complete call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consequence {
+    /// It may pass: the same model again, after a pause.
+    Again,
+    /// This model will not do it; another one may.
+    NextModel,
+    /// No model is at fault: the loop must change something.
+    GiveBack,
+}
+
+/// The one place where it is decided.
+pub fn consequence(error: &ModelError) -> Consequence {
+    match error {
+        ModelError::Connect { .. } | ModelError::Cut(_) | ModelError::Malformed(_) => Consequence::Again,
+        ModelError::Status { status, .. } => match status {
+            429 | 500..=599 => Consequence::Again,
+            _ => Consequence::NextModel,
+        },
+        // The time that the same wait would take again is better given to another model.
+        ModelError::TimedOut { .. } | ModelError::Misconfigured(_) => Consequence::NextModel,
+        ModelError::ContextFull(_) | ModelError::NotUnderstood { .. } | ModelError::NoneLeft(_) => {
+            Consequence::GiveBack
+        }
+    }
+}
+
+/// A model that is asked again when a failure may pass, within the time of the task and its own rate.
+pub struct Retrying {
+    model: Arc<dyn Model>,
+    settings: RetrySettings,
+    rate: Option<Rate>,
+    clock: Clock,
+}
+
+type Limiter = RateLimiter<NotKeyed, InMemoryState, BootClock, NoOpMiddleware<Duration>>;
+
+struct Rate {
+    limiter: Arc<Limiter>,
+    per_minute: NonZeroU32,
+}
+
+/// Our clock as `governor` reads clocks.
+#[derive(Clone)]
+struct BootClock(Clock);
+
+impl GovernorClock for BootClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.0.since_boot()
+    }
+}
+
+impl Retrying {
+    /// `requests_per_minute` counts every attempt.
+    pub fn new(
+        model: Arc<dyn Model>,
+        settings: RetrySettings,
+        requests_per_minute: Option<NonZeroU32>,
+        clock: Clock,
+    ) -> Self {
+        let rate = requests_per_minute.map(|per_minute| {
+            let quota = Quota::per_minute(per_minute);
+            let limiter = RateLimiter::direct_with_clock(quota, BootClock(clock.clone()));
+            Rate { limiter: Arc::new(limiter), per_minute }
+        });
+        Self { model, settings, rate, clock }
+    }
+}
+
+impl Model for Retrying {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn turn(&self, request: Arc<TurnRequest>) -> BoxStream<'static, Result<Delta, ModelError>> {
+        let settings = self.settings;
+        let model = Arc::clone(&self.model);
+        let rate = self.rate.as_ref().map(|rate| (Arc::clone(&rate.limiter), rate.per_minute));
+        let clock = self.clock.clone();
+        let end =
+            request.deadline.unwrap_or_else(|| Instant::now() + Duration::from_millis(settings.patience_ms));
+        let mut pauses = ExponentialBuilder::default()
+            .with_min_delay(Duration::from_millis(settings.first_ms))
+            .with_max_delay(Duration::from_millis(settings.longest_ms))
+            .with_max_times(settings.times)
+            .with_factor(2.0)
+            .with_jitter()
+            .with_jitter_seed(clock.random())
+            .build();
+        produce(move |out| async move {
+            loop {
+                if let Some((limiter, per_minute)) = &rate {
+                    await_rate(limiter, *per_minute, &clock, end, settings).await?;
+                }
+                let Err(failed) = relay(&*model, &request, &out).await else { return Ok(()) };
+                let again = consequence(&failed.error) == Consequence::Again && !failed.called;
+                let pause = pauses
+                    .next()
+                    .filter(|_| again)
+                    .and_then(|planned| pause_before_retry(&failed.error, planned, left(end), settings));
+                let Some(pause) = pause else { return Err(failed.error) };
+                tracing::info!(model = model.name(), error = %failed.error, ?pause, "the model is asked again");
+                tokio::time::sleep(pause).await;
+            }
+        })
+    }
+}
+
+/// How long to wait; `None`: there is no time for another attempt, or a rate limit lasts longer than the task.
+fn pause_before_retry(
+    error: &ModelError,
+    planned: Duration,
+    left: Duration,
+    settings: RetrySettings,
+) -> Option<Duration> {
+    let room = left.checked_sub(Duration::from_millis(settings.reserve_ms))?;
+    match error {
+        ModelError::Status { status, retry_after, .. } => {
+            let wanted = retry_after.map_or(planned, |asked| asked.max(planned));
+            match status {
+                // Coming back too early to a rate limit only prolongs it.
+                429 => (wanted <= room).then_some(wanted),
+                _ => Some(wanted.min(room)),
+            }
+        }
+        ModelError::Connect { .. }
+        | ModelError::TimedOut { .. }
+        | ModelError::Cut(_)
+        | ModelError::ContextFull(_)
+        | ModelError::Malformed(_)
+        | ModelError::Misconfigured(_)
+        | ModelError::NotUnderstood { .. }
+        | ModelError::NoneLeft(_) => Some(planned.min(room)),
+    }
+}
+
+/// Waits until the model's own rate allows a request, if that is within the time.
+async fn await_rate(
+    limiter: &Limiter,
+    per_minute: NonZeroU32,
+    clock: &Clock,
+    end: Instant,
+    settings: RetrySettings,
+) -> Result<(), ModelError> {
+    while let Err(not_until) = limiter.check() {
+        let wait = not_until.wait_time_from(clock.since_boot());
+        if wait + Duration::from_millis(settings.reserve_ms) > left(end) {
+            return Err(ModelError::Status {
+                status: 429,
+                message: format!("the limit of {per_minute} requests a minute in the settings is reached"),
+                retry_after: Some(wait),
+            });
+        }
+        tokio::time::sleep(wait).await;
+    }
+    Ok(())
+}
+
+fn left(end: Instant) -> Duration {
+    end.saturating_duration_since(Instant::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Wait;
+
+    fn status(status: u16, retry_after: Option<u64>) -> ModelError {
+        ModelError::Status {
+            status,
+            message: String::new(),
+            retry_after: retry_after.map(Duration::from_secs),
+        }
+    }
+
+    #[test]
+    fn every_failure_has_one_consequence() {
+        let text = String::new;
+        for (error, expected) in [
+            (ModelError::Connect { endpoint: text(), reason: text() }, Consequence::Again),
+            (ModelError::Cut(text()), Consequence::Again),
+            (ModelError::Malformed(text()), Consequence::Again),
+            (status(429, None), Consequence::Again),
+            (status(500, None), Consequence::Again),
+            (status(502, None), Consequence::Again),
+            (status(503, None), Consequence::Again),
+            (status(529, None), Consequence::Again),
+            (status(301, None), Consequence::NextModel),
+            (status(400, None), Consequence::NextModel),
+            (status(401, None), Consequence::NextModel),
+            (status(404, None), Consequence::NextModel),
+            (status(600, None), Consequence::NextModel),
+            (ModelError::TimedOut { what: Wait::FirstByte, limit: Duration::ZERO }, Consequence::NextModel),
+            (ModelError::Misconfigured(text()), Consequence::NextModel),
+            (ModelError::ContextFull(text()), Consequence::GiveBack),
+            (ModelError::NotUnderstood { reply: text() }, Consequence::GiveBack),
+            (ModelError::NoneLeft(text()), Consequence::GiveBack),
+        ] {
+            assert_eq!(consequence(&error), expected, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn pauses_stay_within_the_time_left() {
+        let settings = RetrySettings::default();
+        let seconds = Duration::from_secs;
+        for (error, planned, left, expected) in [
+            (status(500, None), 2, 60, Some(2)),
+            (status(500, Some(10)), 2, 60, Some(10)),
+            (status(500, Some(3_600)), 2, 21, Some(20)),
+            (status(529, Some(1)), 4, 60, Some(4)),
+            (status(500, None), 8, 5, Some(4)),
+            (status(500, None), 8, 0, None),
+            (status(429, Some(30)), 1, 60, Some(30)),
+            (status(429, Some(3_600)), 1, 60, None),
+            (status(429, None), 1, 60, Some(1)),
+            (ModelError::Cut(String::new()), 8, 3, Some(2)),
+        ] {
+            let pause = pause_before_retry(&error, seconds(planned), seconds(left), settings);
+            assert_eq!(pause, expected.map(seconds), "{error:?} with {left} s left");
+        }
+    }
+}
