@@ -7,6 +7,7 @@ pub mod home;
 pub mod journal;
 pub mod http;
 pub mod model;
+pub mod mqtt;
 pub mod policy;
 pub mod strict_json;
 pub mod tools;
