@@ -178,7 +178,8 @@ fn tls_words(error: &rustls::Error) -> String {
             Bad::NotValidYet | Bad::NotValidYetContext { .. } => {
                 "the broker's certificate is not valid yet; is the clock right?".to_owned()
             }
-            Bad::UnknownIssuer => {
+            // A bad signature is one by another authority with the same name: the usual end of a remade one.
+            Bad::UnknownIssuer | Bad::BadSignature => {
                 "the broker's certificate is not signed by an authority that we trust; set its CA file"
                     .to_owned()
             }

@@ -63,8 +63,9 @@ pub(super) fn try_publish(client: &AsyncClient, publish: &Publish) -> bool {
 
 pub(super) fn try_subscribe(client: &AsyncClient, filters: &[String]) -> bool {
     let filters = filters.iter().map(|filter| Filter {
-        // Our own publishes are not news, least of all where a device listens and reports on one topic.
-        nolocal: true,
+        // Our own publishes are not news, least of all where a device listens and reports on one topic. For shared
+        // filters the standard forbids it.
+        nolocal: !filter.starts_with("$share/"),
         ..Filter::new(filter, QoS::AtLeastOnce)
     });
     client.try_subscribe_many(filters).is_ok()

@@ -1,0 +1,131 @@
+//! Faults of the network and of the other side.
+
+use std::time::Duration;
+
+use homeloop::mqtt::link::{LinkSettings, LinkState, Problem, Publish, QueueLimits, Version};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::broker::connect_packet;
+use crate::brokers::{Broker, connect, link_settings, next};
+use crate::common::proxy::Proxy;
+use crate::common::soon;
+use crate::on_each_broker;
+
+on_each_broker!(
+    f5_a_half_open_connection_is_noticed_and_replaced,
+    a_slow_reader_keeps_the_last_value_of_each_topic
+);
+
+async fn f5_a_half_open_connection_is_noticed_and_replaced(broker: Broker) {
+    let proxy = Proxy::start(broker.address()).await;
+    for (position, version) in [Version::V5, Version::V311].into_iter().enumerate() {
+        let settings = LinkSettings {
+            keep_alive: Duration::from_secs(5),
+            ..link_settings(proxy.address, &format!("agent-{position}"), version)
+        };
+        let (link, _arrivals) = connect(settings, &["a"]).await;
+        let mut state = link.state();
+        proxy.freeze();
+        let told = state
+            .wait_for(|state| matches!(state, LinkState::Connecting { problem: Some(Problem::Silent), .. }));
+        soon("the silence is noticed", told).await.expect("the link lives");
+        proxy.heal();
+        assert_eq!(soon("the link comes back", link.up()).await, Some(2));
+        link.stop().await;
+    }
+}
+
+async fn a_slow_reader_keeps_the_last_value_of_each_topic(broker: Broker) {
+    let settings = LinkSettings {
+        queue: QueueLimits { messages: 200, merge_from: 100, ..QueueLimits::default() },
+        ..link_settings(broker.address(), "reader", Version::V5)
+    };
+    let (link, mut arrivals) = connect(settings, &["storm/#", "homeloop/home/command"]).await;
+    let (publisher, _unused) = connect(link_settings(broker.address(), "publisher", Version::V5), &[]).await;
+    publisher.publish(Publish::new("homeloop/home/command", "lights on")).await.expect("taken");
+    for round in 0..200 {
+        for topic in 0..50 {
+            let receipt = publisher.begin_publish(Publish::new(format!("storm/{topic}"), round.to_string()));
+            if topic == 49 {
+                receipt.expect("taken").acknowledged().await.expect("acknowledged");
+            }
+        }
+    }
+    // Nothing was read so far; the link has taken everything off the socket all the same.
+    soon("everything has arrived", async {
+        while link.counters().received < 10_001 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(link.counters().dropped, 0);
+    assert!(link.counters().merged > 9_000, "{:?}", link.counters());
+    let mut last = std::collections::HashMap::new();
+    let mut commands = 0;
+    while let Some(message) = arrivals.try_recv() {
+        commands += usize::from(message.topic == "homeloop/home/command");
+        last.insert(message.topic, message.payload);
+    }
+    assert_eq!(commands, 1);
+    for topic in 0..50 {
+        assert_eq!(
+            last.get(&format!("storm/{topic}")).map(|payload| &payload[..]),
+            Some(&b"199"[..]),
+            "{topic}"
+        );
+    }
+    assert!(link.is_up() && link.connection() == 1);
+}
+
+/// S57 and S58: what is no MQTT, is cut short, lies about its length or comes in masses ends its own connection only.
+#[tokio::test]
+async fn malformed_packets_close_their_connection_and_harm_nobody() {
+    let Some(broker) = Broker::embedded().await else { return };
+    let (link, mut arrivals) =
+        connect(link_settings(broker.address(), "agent", Version::V5), &["alive"]).await;
+    let hello = connect_packet("mallory", None, None);
+    let after_hello: [&[u8]; 11] = [
+        &[0x10, 0],                            // a second CONNECT, empty
+        &[0x30, 0xFF, 0xFF, 0xFF, 0x7F],       // PUBLISH of 256 MiB
+        &[0x30, 0xFF, 0xFF, 0xFF, 0xFF, 0x01], // a length of five bytes
+        &[0x36, 5, 0, 1, b'a', 0, 1],          // QoS 3
+        &[0x30, 5, 0, 200, b'a', b'b', b'c'],  // topic longer than the packet
+        &[0x30, 3, 0, 1, b'#'],                // publish to a wildcard
+        &[0x30, 4, 0, 2, 0xC3, 0x28],          // topic that is not UTF-8
+        &[0x30, 3, 0, 1, 0],                   // topic U+0000
+        &[0x80, 6, 0, 1, 0, 1, b'a', 0],       // SUBSCRIBE with wrong flags
+        &[0x82, 2, 0, 1],                      // SUBSCRIBE without filters
+        &[0xF0, 0, 0xF0, 0],                   // AUTH in 3.1.1
+    ];
+    for (number, bytes) in after_hello.into_iter().enumerate() {
+        let mut socket = TcpStream::connect(broker.address()).await.expect("it listens");
+        socket.write_all(&hello).await.expect("written");
+        let mut answer = [0; 4];
+        soon("CONNACK", socket.read_exact(&mut answer)).await.expect("an answer");
+        socket.write_all(bytes).await.expect("written");
+        soon(&format!("packet {number} ends its connection"), closed(&mut socket)).await;
+    }
+    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0x10, 0xFF, 0xFF, 0xFF, 0x7F], &[0; 64], &[0xFF; 64]] {
+        let mut socket = TcpStream::connect(broker.address()).await.expect("it listens");
+        socket.write_all(bytes).await.expect("written");
+        soon("it is closed before CONNECT", closed(&mut socket)).await;
+    }
+    // Half a CONNECT, many times: held, bounded, and nobody else waits for them.
+    let mut halves = Vec::new();
+    for _ in 0..300 {
+        let mut socket = TcpStream::connect(broker.address()).await.expect("it listens");
+        socket.write_all(hello.get(..5).expect("long enough")).await.expect("written");
+        halves.push(socket);
+    }
+    let (publisher, _unused) = connect(link_settings(broker.address(), "publisher", Version::V5), &[]).await;
+    publisher.publish(Publish::new("alive", "yes")).await.expect("the broker lives");
+    assert_eq!(next(&mut arrivals).await.payload, "yes");
+    assert_eq!(link.connection(), 1);
+}
+
+/// Reads until the other side closes.
+async fn closed(socket: &mut TcpStream) {
+    let mut buffer = [0; 256];
+    while matches!(socket.read(&mut buffer).await, Ok(1..)) {}
+}
