@@ -48,6 +48,8 @@ pub enum Fault {
     NotJson(String),
     #[error("template {template:?} failed: {error}")]
     Template { template: String, error: String },
+    #[error("the message has {bytes} bytes; at most {limit} are read")]
+    TooLong { bytes: usize, limit: usize },
     #[error("{value:?} is no value of {attribute}; expected {expected}")]
     Value { attribute: String, value: String, expected: String },
 }

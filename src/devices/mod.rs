@@ -5,5 +5,10 @@
 
 mod codec;
 pub mod template;
+mod file_error;
+pub mod filters;
+pub mod profile;
+mod words;
 
 pub use codec::{Codec, ConfirmHint, Decoded, EncodeError, Fault, Message, Payload};
+pub use file_error::{FileError, Source};
