@@ -8,6 +8,7 @@ pub mod template;
 mod file_error;
 pub mod filters;
 pub mod profile;
+pub mod registry;
 mod words;
 
 pub use codec::{Codec, ConfirmHint, Decoded, EncodeError, Fault, Message, Payload};

@@ -1,0 +1,307 @@
+//! Which codec speaks for which entity, and the way of a message from its topic into the house.
+//!
+//! A message is looked up once, decoded once for all entities that read it, and applied. What cannot be read is
+//! counted and told at most once an hour for each entity. The registry subscribes to nothing itself: it says which
+//! filters are needed, and the link subscribes.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::filters::Filters;
+use super::{Codec, Decoded, Fault, Payload};
+use crate::actuate::{Codecs, Port};
+use crate::home::{EntityId, SharedHouse, Stamp, State};
+
+/// Longest state message that is decoded, in bytes. Longer ones are counted as faults.
+pub const MAX_STATE_BYTES: usize = 256 * 1024;
+
+/// How much of the latest message of an entity is kept for a person who asks why, in bytes.
+const KEPT_BYTES: usize = 4 * 1024;
+
+/// Time between two log lines about faults of one entity.
+const FAULT_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// When and how a message came.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Arrival {
+    pub at: DateTime<Utc>,
+    /// Time since boot at arrival.
+    pub since_boot: Duration,
+    /// Whether the broker marked it as retained: it says what was, not what is.
+    pub retained: bool,
+    /// Number of the connection that it came on.
+    pub connection: u64,
+}
+
+/// The latest message that an entity read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastMessage {
+    pub topic: String,
+    /// At most the first 4 KiB.
+    pub payload: Vec<u8>,
+    pub cut: bool,
+    pub retained: bool,
+    pub at: DateTime<Utc>,
+    /// Why it could not be read, if it could not.
+    pub fault: Option<Fault>,
+}
+
+/// How many messages came and what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    pub messages: u64,
+    /// Messages on topics that no entity reads.
+    pub unread: u64,
+    /// Messages that an entity could not read.
+    pub faults: u64,
+}
+
+/// Codecs by entity, and the entities by topic filter.
+pub struct Registry {
+    house: SharedHouse,
+    inner: RwLock<Inner>,
+    messages: AtomicU64,
+    unread: AtomicU64,
+    faults: AtomicU64,
+}
+
+#[derive(Default)]
+struct Inner {
+    entries: HashMap<EntityId, Arc<Entry>>,
+    filters: Filters<Known>,
+    /// How many entities need a filter.
+    needed: HashMap<String, usize>,
+}
+
+/// An entry in the trie: the same entry under several filters is one.
+struct Known(Arc<Entry>);
+
+impl PartialEq for Known {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+struct Entry {
+    id: EntityId,
+    codec: Arc<dyn Codec>,
+    port: Arc<dyn Port>,
+    filters: Vec<String>,
+    /// Number of the last message that it was given: two filters of one entity may match one topic.
+    seen: AtomicU64,
+    faults: AtomicU64,
+    heard: Mutex<Heard>,
+}
+
+#[derive(Default)]
+struct Heard {
+    last: Option<LastMessage>,
+    /// Time since boot of the last log line about a fault.
+    told: Option<Duration>,
+}
+
+impl Registry {
+    /// A registry that applies reports to `house`.
+    pub fn new(house: SharedHouse) -> Self {
+        Self {
+            house,
+            inner: RwLock::default(),
+            messages: AtomicU64::new(0),
+            unread: AtomicU64::new(0),
+            faults: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes one message in. It must be called in the order of arrival.
+    pub fn on_message(&self, topic: &str, payload: &[u8], arrival: Arrival) {
+        let number = 1 + self.messages.fetch_add(1, Ordering::Relaxed);
+        let payload = Payload::new(payload, arrival.retained);
+        let mut read = false;
+        self.inner().filters.each_match(topic, |Known(entry)| {
+            read = true;
+            if entry.seen.swap(number, Ordering::Relaxed) != number {
+                self.give(entry, topic, &payload, arrival);
+            }
+        });
+        if !read {
+            self.unread.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn give(&self, entry: &Entry, topic: &str, payload: &Payload<'_>, arrival: Arrival) {
+        let bytes = payload.bytes().len();
+        let decoded = if bytes > MAX_STATE_BYTES {
+            Decoded::Fault(Fault::TooLong { bytes, limit: MAX_STATE_BYTES })
+        } else {
+            let house = self.house.read();
+            let unknown = State::default();
+            entry.codec.decode(topic, payload, house.state(entry.id.as_str()).unwrap_or(&unknown))
+        };
+        match decoded {
+            Decoded::Report(update) => {
+                entry.keep(topic, payload, arrival, None);
+                let stamp = Stamp {
+                    at: arrival.at,
+                    since_boot: arrival.since_boot,
+                    live: !arrival.retained,
+                    connection: arrival.connection,
+                    // Given by the house.
+                    sequence: 0,
+                };
+                self.house.apply(&entry.id, &update, stamp);
+            }
+            Decoded::Nothing => entry.keep(topic, payload, arrival, None),
+            Decoded::Fault(fault) => {
+                self.faults.fetch_add(1, Ordering::Relaxed);
+                entry.fault(topic, payload, arrival, fault);
+            }
+        }
+    }
+
+    /// Sets who speaks for an entity, in place of any codec before. Returns the filters that must be subscribed to
+    /// now and were not needed before.
+    pub fn insert(&self, id: EntityId, codec: Arc<dyn Codec>, port: Arc<dyn Port>) -> Vec<String> {
+        let mut filters = codec.subscriptions();
+        filters.sort_unstable();
+        filters.dedup();
+        let entry = Arc::new(Entry {
+            id: id.clone(),
+            codec,
+            port,
+            filters,
+            seen: AtomicU64::new(0),
+            faults: AtomicU64::new(0),
+            heard: Mutex::default(),
+        });
+        let mut inner = self.inner_mut();
+        let mut new = Vec::new();
+        for filter in &entry.filters {
+            inner.filters.insert(filter, Known(entry.clone()));
+            let needed = inner.needed.entry(filter.clone()).or_default();
+            *needed += 1;
+            if *needed == 1 {
+                new.push(filter.clone());
+            }
+        }
+        if let Some(old) = inner.entries.insert(id, entry) {
+            inner.release(&old);
+        }
+        new
+    }
+
+    /// Forgets an entity. Returns the filters that nobody needs any more.
+    pub fn remove(&self, id: &EntityId) -> Vec<String> {
+        let mut inner = self.inner_mut();
+        match inner.entries.remove(id.as_str()) {
+            Some(entry) => inner.release(&entry),
+            None => Vec::new(),
+        }
+    }
+
+    /// Every filter that is needed, in a stable order.
+    pub fn subscriptions(&self) -> Vec<String> {
+        let mut filters: Vec<String> = self.inner().needed.keys().cloned().collect();
+        filters.sort_unstable();
+        filters
+    }
+
+    /// The latest message of an entity, for a person who asks why its state is what it is.
+    pub fn last_message(&self, id: &EntityId) -> Option<LastMessage> {
+        self.inner().entries.get(id.as_str())?.heard().last.clone()
+    }
+
+    /// How many messages of an entity could not be read.
+    pub fn faults(&self, id: &EntityId) -> u64 {
+        self.inner().entries.get(id.as_str()).map_or(0, |entry| entry.faults.load(Ordering::Relaxed))
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts {
+            messages: self.messages.load(Ordering::Relaxed),
+            unread: self.unread.load(Ordering::Relaxed),
+            faults: self.faults.load(Ordering::Relaxed),
+        }
+    }
+
+    fn inner(&self) -> RwLockReadGuard<'_, Inner> {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn inner_mut(&self) -> RwLockWriteGuard<'_, Inner> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Codecs for Registry {
+    fn codec(&self, entity: &EntityId) -> Option<(Arc<dyn Codec>, Arc<dyn Port>)> {
+        let inner = self.inner();
+        let entry = inner.entries.get(entity.as_str())?;
+        Some((entry.codec.clone(), entry.port.clone()))
+    }
+}
+
+impl Inner {
+    /// Takes an entry out of the trie; returns the filters that nobody needs any more.
+    fn release(&mut self, entry: &Arc<Entry>) -> Vec<String> {
+        let mut free = Vec::new();
+        for filter in &entry.filters {
+            self.filters.remove(filter, &Known(entry.clone()));
+            if let Some(needed) = self.needed.get_mut(filter) {
+                *needed -= 1;
+                if *needed == 0 {
+                    self.needed.remove(filter);
+                    free.push(filter.clone());
+                }
+            }
+        }
+        free
+    }
+}
+
+impl Entry {
+    fn heard(&self) -> std::sync::MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the message in the space of the one before.
+    fn keep(&self, topic: &str, payload: &Payload<'_>, arrival: Arrival, fault: Option<Fault>) {
+        let bytes = payload.bytes();
+        let kept = bytes.get(..KEPT_BYTES).unwrap_or(bytes);
+        let mut heard = self.heard();
+        let last = heard.last.get_or_insert_with(|| LastMessage {
+            topic: String::new(),
+            payload: Vec::new(),
+            cut: false,
+            retained: false,
+            at: arrival.at,
+            fault: None,
+        });
+        last.topic.clear();
+        last.topic.push_str(topic);
+        last.payload.clear();
+        last.payload.extend_from_slice(kept);
+        last.cut = kept.len() < bytes.len();
+        last.retained = arrival.retained;
+        last.at = arrival.at;
+        last.fault = fault;
+    }
+
+    fn fault(&self, topic: &str, payload: &Payload<'_>, arrival: Arrival, fault: Fault) {
+        let count = 1 + self.faults.fetch_add(1, Ordering::Relaxed);
+        let due = |told: Duration| arrival.since_boot.saturating_sub(told) >= FAULT_INTERVAL;
+        let mut heard = self.heard();
+        if heard.told.is_none_or(due) {
+            heard.told = Some(arrival.since_boot);
+            tracing::warn!(entity = %self.id, topic, %fault, count, "a message could not be read; the state stays");
+        }
+        drop(heard);
+        self.keep(topic, payload, arrival, Some(fault));
+    }
+}
+
+#[cfg(test)]
+mod tests;
