@@ -11,3 +11,4 @@ pub mod mqtt;
 pub mod policy;
 pub mod strict_json;
 pub mod tools;
+pub mod settings;

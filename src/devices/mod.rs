@@ -9,6 +9,7 @@ mod file_error;
 pub mod filters;
 pub mod profile;
 pub mod registry;
+pub mod simulate;
 mod words;
 
 pub use codec::{Codec, ConfirmHint, Decoded, EncodeError, Fault, Message, Payload};

@@ -1,0 +1,3 @@
+//! Settings: what a person wrote for this home, checked at start so that nothing broken runs.
+
+pub mod home_file;
