@@ -9,6 +9,6 @@ pub mod journal;
 pub mod model;
 pub mod mqtt;
 pub mod policy;
+pub mod settings;
 pub mod strict_json;
 pub mod tools;
-pub mod settings;

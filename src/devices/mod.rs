@@ -4,12 +4,12 @@
 //! perform it. Nothing here sends, decides or waits.
 
 mod codec;
-pub mod template;
 mod file_error;
 pub mod filters;
 pub mod profile;
 pub mod registry;
 pub mod simulate;
+pub mod template;
 mod words;
 
 pub use codec::{Codec, ConfirmHint, Decoded, EncodeError, Fault, Message, Payload};

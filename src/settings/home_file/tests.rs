@@ -201,7 +201,7 @@ hide = true
         ("reason = \"a kettle hangs on it\"", "home.toml:46: a tier needs a reason = …"),
         (
             "entity = \"switch.*\"\ndevice = \"0x00158d*\"\n",
-            "home.toml:39: an override needs entity = … or device",
+            "home.toml:40: an override needs entity = … or device",
         ),
     ] {
         let error = parse(&text.replace(from, "")).err().unwrap().to_string();
