@@ -9,11 +9,15 @@ mod authentication;
 mod bad_input;
 #[path = "http/browser.rs"]
 mod browser;
+#[path = "http/chromium.rs"]
+mod chromium;
 #[path = "http/client.rs"]
 mod client;
 #[path = "http/fake.rs"]
 mod fake;
 #[path = "http/limits.rs"]
 mod limits;
+#[path = "http/page.rs"]
+mod page;
 #[path = "http/running.rs"]
 mod running;

@@ -10,6 +10,7 @@ pub mod api;
 mod attempts;
 pub mod fault;
 pub mod guard;
+pub mod page;
 pub mod routes;
 pub mod server;
 pub mod service;

@@ -14,6 +14,7 @@ use super::access::authorize;
 use super::api::{approvals, commands, entities, events, health, schedules, tasks};
 use super::fault::Fault;
 use super::guard::guard;
+use super::page;
 use crate::policy::{Channel, Scope};
 
 /// Who may use a route.
@@ -45,6 +46,9 @@ const APPROVE: Access = Access::Needs(Scope::Approve);
 pub fn table() -> Vec<Route> {
     let http = Channel::Http;
     vec![
+        row(Method::GET, "/", Access::Public, http, on(MethodFilter::GET, page::html)),
+        row(Method::GET, "/page.js", Access::Public, http, on(MethodFilter::GET, page::script)),
+        row(Method::GET, "/page.css", Access::Public, http, on(MethodFilter::GET, page::style)),
         row(Method::GET, "/healthz", Access::Public, http, on(MethodFilter::GET, health::alive)),
         row(Method::GET, "/readyz", Access::Public, http, on(MethodFilter::GET, health::ready)),
         row(Method::GET, "/metrics", READ, http, on(MethodFilter::GET, health::metrics)),

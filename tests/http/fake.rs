@@ -99,7 +99,7 @@ pub fn entity_view(index: usize, name: &str) -> EntityView {
     }
 }
 
-pub fn approval_view(name: &str) -> ApprovalView {
+pub fn approval_view(index: usize, name: &str) -> ApprovalView {
     let target = TargetView {
         entity: "lock.front_door".into(),
         name: name.into(),
@@ -110,7 +110,7 @@ pub fn approval_view(name: &str) -> ApprovalView {
         age_s: Some(12),
     };
     ApprovalView {
-        approval_id: "01HOMELOOPAPPROVAL00000000".into(),
+        approval_id: format!("01HOMELOOPAPPROVAL000000{index:02}"),
         task_id: "task-1".into(),
         plan_hash: PLAN_HASH.into(),
         match_code: "47".into(),
@@ -181,7 +181,7 @@ impl Service for Fake {
 
     fn approvals(&self) -> BoxFuture<'_, Result<Vec<ApprovalView>, Unavailable>> {
         let names = self.names.lock().unwrap();
-        let approvals = names.iter().map(|name| approval_view(name)).collect();
+        let approvals = names.iter().enumerate().map(|(index, name)| approval_view(index, name)).collect();
         async { Ok(approvals) }.boxed()
     }
 
@@ -221,7 +221,8 @@ impl Service for Fake {
 
     fn events(&self) -> BoxStream<'static, LiveEvent> {
         let live = BroadcastStream::new(self.live.subscribe());
-        let first = stream::iter([LiveEvent::State(entity_view(0, "Kitchen ceiling"))]);
+        let name = self.names.lock().unwrap().first().cloned().unwrap_or_default();
+        let first = stream::iter([LiveEvent::State(entity_view(0, &name))]);
         first.chain(live.filter_map(|event| async { event.ok() })).boxed()
     }
 
