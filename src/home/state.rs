@@ -72,6 +72,12 @@ pub struct State {
     pub reported: Option<Stamp>,
     /// When the value last changed.
     pub changed_at: Option<DateTime<Utc>>,
+    /// The report that the value came with. A later report of an attribute alone does not make an old value new.
+    #[serde(skip)]
+    pub value_stamp: Option<Stamp>,
+    /// The report that each attribute came with.
+    #[serde(skip)]
+    pub attribute_stamps: BTreeMap<Attr, Stamp>,
 }
 
 /// When a report arrived and how far it can be trusted as the device's present.
@@ -133,14 +139,21 @@ impl State {
     /// Applies `update`; says whether anything that a person would see changed. Age alone is no change.
     pub fn apply(&mut self, update: &Update, stamp: Stamp) -> bool {
         let mut changed = false;
-        if let Some(value) = &update.value
-            && self.value != *value
-        {
-            self.value.clone_from(value);
-            self.changed_at = Some(stamp.at);
-            changed = true;
+        if let Some(value) = &update.value {
+            self.value_stamp = Some(stamp);
+            if self.value != *value {
+                self.value.clone_from(value);
+                self.changed_at = Some(stamp.at);
+                changed = true;
+            }
         }
         for (name, value) in &update.attributes {
+            match self.attribute_stamps.get_mut(name) {
+                Some(known) => *known = stamp,
+                None => {
+                    self.attribute_stamps.insert(name.clone(), stamp);
+                }
+            }
             let same = self.attributes.get(name) == value.as_ref();
             if !same {
                 match value {
