@@ -1,10 +1,25 @@
 //! THE DOOR: the only way from a decision to a device.
 //!
-//! `plan` freezes actions into exact messages, `policy` decides, `perform` sends with a permit and waits until the
-//! house confirms. Nothing else hands bytes to a [`Port`] (invariant `only_actuate_sends`).
+//! `plan` freezes actions into exact messages, `policy` decides, `ask` puts the question to a person where one is
+//! needed, and `perform` sends with a permit and waits until the house confirms. Nothing else hands bytes to a
+//! [`Port`] (invariant `only_actuate_sends`).
 
+mod approvals;
+mod ask;
+mod confirm;
+mod containment;
+mod door;
+mod hand;
 mod outcome;
+mod perform;
+mod plan;
 mod port;
 
+pub use approvals::{ApprovalStore, PendingLimits, StoreError, Stored, Swap};
+pub use ask::{AnswerError, AskError, GivenError, Question, RedeemError};
+pub use confirm::{Goal, Seen};
+pub use containment::Containment;
+pub use door::{Door, DoorParts};
 pub use outcome::{Ledger, Outcome, OutcomeEntry};
-pub use port::{Codecs, Port, SendError};
+pub use plan::{Plan, PlanError, PlanLeaf};
+pub use port::{Codecs, NoSecrets, NotRecorded, Port, Record, Secret, Secrets, SendError};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use secrecy::SecretString;
 
 use crate::devices::{Codec, Message};
-use crate::home::EntityId;
+use crate::home::{Action, EntityId};
 
 /// A way to devices: the MQTT link, or Home Assistant's WebSocket.
 pub trait Port: Send + Sync {
@@ -39,3 +40,40 @@ pub trait Codecs: Send + Sync {
     /// The codec of an entity and the port that its messages go through.
     fn codec(&self, entity: &EntityId) -> Option<(Arc<dyn Codec>, Arc<dyn Port>)>;
 }
+
+/// Codes and keys by name. What stands as `${secret:name}` in a plan is filled in inside the door only.
+pub trait Secrets: Send + Sync {
+    fn secret(&self, name: &str) -> Option<Secret>;
+}
+
+/// A secret and its version, which changes whenever the secret does.
+#[derive(Debug, Clone)]
+pub struct Secret {
+    pub value: SecretString,
+    pub version: String,
+}
+
+/// A home without codes.
+pub struct NoSecrets;
+
+impl Secrets for NoSecrets {
+    fn secret(&self, _name: &str) -> Option<Secret> {
+        None
+    }
+}
+
+/// Where the intention to send is written before the bytes leave. Implemented by the task's log.
+pub trait Record: Send + Sync {
+    /// Resolves when it is in the journal: on disk for a gated plan. If it fails, nothing is sent.
+    fn sending<'a>(
+        &'a self,
+        action: &'a Action,
+        plan_hash: &'a str,
+        gated: bool,
+    ) -> BoxFuture<'a, Result<(), NotRecorded>>;
+}
+
+/// The journal did not take the intention.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the journal did not take it: {0}")]
+pub struct NotRecorded(pub String);

@@ -15,5 +15,5 @@ pub use action::{Action, ActionSpec, Arg, ArgError, ArgKind, ArgSpec, ArgValue, 
 pub use entity::{BadEntityId, Category, Device, Domain, Entity, EntityId, Name};
 pub use house::{Change, House};
 pub use place::{Area, Floor, Person, Places, Scene, SceneStep};
-pub use shared::SharedHouse;
+pub use shared::{SharedHouse, Watch};
 pub use state::{Attr, Availability, Stamp, State, Update, attr};

@@ -23,6 +23,8 @@ pub enum Group {
 
 /// English, German, French, Spanish, Italian, Portuguese, Dutch, Russian, Chinese, Japanese; phrases are words with
 /// a space between. Accents and case do not matter.
+// One line for each language; rustfmt would write one for each word.
+#[rustfmt::skip]
 const WORDS: &[(Group, &[&str])] = &[
     (
         Group::Entry,
@@ -146,21 +148,73 @@ const WORDS: &[(Group, &[&str])] = &[
 
 /// Words for lights. Right beside a risk word they say that the light is meant.
 const LIGHTS: &[&str] = &[
-    "light", "lights", "lighting", "lamp", "lamps", "led", "leds", "bulb", "spotlight", "licht", "lampe", "lampen",
-    "leuchte", "beleuchtung", "lumiere", "eclairage", "luz", "luces", "lampara", "iluminacion", "luce", "luci",
-    "lampada", "illuminazione", "luzes", "iluminacao", "verlichting", "свет", "лампа", "светильник", "освещение", "灯",
-    "灯光", "照明", "台灯", "吊灯", "吸顶灯", "灯带", "射灯", "壁灯", "夜灯", "ライト", "ランプ", "電灯",
+    "light",
+    "lights",
+    "lighting",
+    "lamp",
+    "lamps",
+    "led",
+    "leds",
+    "bulb",
+    "spotlight",
+    "licht",
+    "lampe",
+    "lampen",
+    "leuchte",
+    "beleuchtung",
+    "lumiere",
+    "eclairage",
+    "luz",
+    "luces",
+    "lampara",
+    "iluminacion",
+    "luce",
+    "luci",
+    "lampada",
+    "illuminazione",
+    "luzes",
+    "iluminacao",
+    "verlichting",
+    "свет",
+    "лампа",
+    "светильник",
+    "освещение",
+    "灯",
+    "灯光",
+    "照明",
+    "台灯",
+    "吊灯",
+    "吸顶灯",
+    "灯带",
+    "射灯",
+    "壁灯",
+    "夜灯",
+    "ライト",
+    "ランプ",
+    "電灯",
 ];
 
 /// Chinese and Japanese words that contain a risk word and are none; they keep it from being cut out of them.
 const HARMLESS: &[&str] = &[
-    "门厅", "门廊", "门口", "门外", "门前", "门边", "部门", "专门", "热门", "厦门", "澳门", "锁屏", "ブロック",
+    "门厅",
+    "门廊",
+    "门口",
+    "门外",
+    "门前",
+    "门边",
+    "部门",
+    "专门",
+    "热门",
+    "厦门",
+    "澳门",
+    "锁屏",
+    "ブロック",
 ];
 
 /// Words that may stand between a risk word and its light word.
 const LINKS: &[&str] = &[
-    "the", "of", "s", "a", "de", "del", "della", "do", "da", "du", "des", "la", "le", "der", "die", "das", "van", "het",
-    "в", "на", "的", "の", "ceiling", "wall", "outdoor", "left", "right", "main",
+    "the", "of", "s", "a", "de", "del", "della", "do", "da", "du", "des", "la", "le", "der", "die", "das",
+    "van", "het", "в", "на", "的", "の", "ceiling", "wall", "outdoor", "left", "right", "main",
 ];
 
 /// Whether `name` holds a word of `group` that is no lamp's.
@@ -231,9 +285,7 @@ impl Lexicon {
         let listed = self.phrases.get(first).or_else(|| self.phrases.get(first.strip_suffix('s')?))?;
         listed
             .iter()
-            .find(|(parts, _)| {
-                parts.iter().skip(1).eq(words.iter().skip(at + 1).take(parts.len() - 1))
-            })
+            .find(|(parts, _)| parts.iter().skip(1).eq(words.iter().skip(at + 1).take(parts.len() - 1)))
             .map(|(parts, group)| (*group, parts.len()))
     }
 
@@ -322,8 +374,23 @@ fn unmixed(word: String) -> String {
         return word;
     }
     let twins = [
-        ('а', 'a'), ('е', 'e'), ('о', 'o'), ('р', 'p'), ('с', 'c'), ('у', 'y'), ('х', 'x'), ('і', 'i'), ('ѕ', 's'),
-        ('ј', 'j'), ('к', 'k'), ('м', 'm'), ('т', 't'), ('в', 'b'), ('н', 'h'), ('ԁ', 'd'), ('ѵ', 'v'),
+        ('а', 'a'),
+        ('е', 'e'),
+        ('о', 'o'),
+        ('р', 'p'),
+        ('с', 'c'),
+        ('у', 'y'),
+        ('х', 'x'),
+        ('і', 'i'),
+        ('ѕ', 's'),
+        ('ј', 'j'),
+        ('к', 'k'),
+        ('м', 'm'),
+        ('т', 't'),
+        ('в', 'b'),
+        ('н', 'h'),
+        ('ԁ', 'd'),
+        ('ѵ', 'v'),
     ];
     let latin_of = |c: char| twins.iter().find(|(cyrillic, _)| *cyrillic == c).map_or(c, |(_, latin)| *latin);
     word.chars().map(latin_of).collect()

@@ -43,9 +43,21 @@ pub const TABLE: &[Row] = &[
     row("lock.lock", &[Domain::Lock], &[Verb::Lock], Tier::Act, "the secure direction"),
     row("lock.unlock", &[Domain::Lock], &[Verb::Unlock, Verb::Open], Tier::Ask, "it lets people in"),
     row("alarm.arm", &[Domain::AlarmControlPanel], ARM, Tier::Act, "the secure direction; the panel decides"),
-    row("alarm.arm down", &[Domain::AlarmControlPanel], ARM, Tier::Ask, "it guards less than the present mode")
-        .when(When::GuardsLess),
-    row("alarm.bypass", &[Domain::AlarmControlPanel], &[Verb::ArmCustomBypass], Tier::Ask, "it leaves out zones"),
+    row(
+        "alarm.arm down",
+        &[Domain::AlarmControlPanel],
+        ARM,
+        Tier::Ask,
+        "it guards less than the present mode",
+    )
+    .when(When::GuardsLess),
+    row(
+        "alarm.bypass",
+        &[Domain::AlarmControlPanel],
+        &[Verb::ArmCustomBypass],
+        Tier::Ask,
+        "it leaves out zones",
+    ),
     row("alarm.disarm", &[Domain::AlarmControlPanel], &[Verb::Disarm], Tier::Ask, "it ends the guard"),
     row("alarm.trigger", &[Domain::AlarmControlPanel], &[Verb::Trigger], Tier::Ask, "it calls people out"),
     row("cover.open entry", &[Domain::Cover], MOVE, Tier::Ask, "it lets people in")
@@ -57,9 +69,15 @@ pub const TABLE: &[Row] = &[
     row("cover.close heavy", &[Domain::Cover], MOVE, Tier::Ask, "it may trap somebody")
         .class(Class::In(HEAVY))
         .when(When::Closes),
-    row("cover.close unknown", &[Domain::Cover], MOVE, Tier::Ask, "its class is unknown; it may trap somebody")
-        .class(Class::NotIn(KNOWN_COVERS))
-        .when(When::Closes),
+    row(
+        "cover.close unknown",
+        &[Domain::Cover],
+        MOVE,
+        Tier::Ask,
+        "its class is unknown; it may trap somebody",
+    )
+    .class(Class::NotIn(KNOWN_COVERS))
+    .when(When::Closes),
     row("cover.close window", &[Domain::Cover], MOVE, Tier::Act, "the secure direction")
         .class(Class::In(&["window"]))
         .when(When::Closes),
@@ -79,8 +97,14 @@ pub const TABLE: &[Row] = &[
     row("siren", &[Domain::Siren], &[], Tier::Ask, "it harasses, or silences a warning"),
     row("climate", &[Domain::Climate], &[], Tier::Act, "comfort, inside the limits"),
     row("water_heater", &[Domain::WaterHeater], &[], Tier::Act, "comfort, inside the limits"),
-    row("water_heater hot", &[Domain::WaterHeater], &[Verb::SetTemperature], Tier::Ask, "it may scald above 55 °C")
-        .when(When::Hotter(SCALD_C)),
+    row(
+        "water_heater hot",
+        &[Domain::WaterHeater],
+        &[Verb::SetTemperature],
+        Tier::Ask,
+        "it may scald above 55 °C",
+    )
+    .when(When::Hotter(SCALD_C)),
     row("camera.on", &[Domain::Camera], &[Verb::TurnOn], Tier::Act, "the secure direction"),
     row("camera.off", &[Domain::Camera], &[Verb::TurnOff], Tier::Ask, "it blinds the house"),
     row("generic", GENERIC, &[], Tier::Act, "nothing says that it is dangerous"),
@@ -91,8 +115,10 @@ pub const TABLE: &[Row] = &[
         .words(Group::Critical),
     row("generic entry", GENERIC, &[], Tier::Ask, "its name says that it is an entry or a guard")
         .words(Group::Entry),
-    row("generic flow", GENERIC, &[], Tier::Ask, "its name says that it moves gas or water").words(Group::Flow),
-    row("generic watch", GENERIC, &[], Tier::Ask, "its name says that it warns or watches").words(Group::Watch),
+    row("generic flow", GENERIC, &[], Tier::Ask, "its name says that it moves gas or water")
+        .words(Group::Flow),
+    row("generic watch", GENERIC, &[], Tier::Ask, "its name says that it warns or watches")
+        .words(Group::Watch),
     row("generic network", GENERIC, &[], Tier::Ask, "its name says that the home hangs on it")
         .words(Group::Network),
     row("administration", &[], &[], Tier::Never, "it administers devices, codes or firmware")
@@ -102,7 +128,13 @@ pub const TABLE: &[Row] = &[
     row("script", &[Domain::Script], &[], Tier::Ask, "what it does is unknown"),
     row("notify", &[Domain::Notify], &[Verb::SendMessage], Tier::Act, "at most six a minute"),
     row("mower.start", &[Domain::LawnMower], &[Verb::StartMowing], Tier::Ask, "blades"),
-    row("mower.stop", &[Domain::LawnMower], &[Verb::Dock, Verb::Pause, Verb::Stop], Tier::Act, "stopping is safe"),
+    row(
+        "mower.stop",
+        &[Domain::LawnMower],
+        &[Verb::Dock, Verb::Pause, Verb::Stop],
+        Tier::Act,
+        "stopping is safe",
+    ),
 ];
 
 const COMFORT: &[Domain] =
@@ -122,14 +154,8 @@ const GENERIC: &[Domain] = &[
     Domain::Todo,
 ];
 const ARM: &[Verb] = &[Verb::ArmHome, Verb::ArmAway, Verb::ArmNight, Verb::ArmVacation];
-const MOVE: &[Verb] = &[
-    Verb::Open,
-    Verb::Close,
-    Verb::SetPosition,
-    Verb::OpenTilt,
-    Verb::CloseTilt,
-    Verb::SetTiltPosition,
-];
+const MOVE: &[Verb] =
+    &[Verb::Open, Verb::Close, Verb::SetPosition, Verb::OpenTilt, Verb::CloseTilt, Verb::SetTiltPosition];
 const ENTRY: &[&str] = &["garage", "gate", "door", "window"];
 const HEAVY: &[&str] = &["garage", "gate", "door"];
 const SHADES: &[&str] = &["blind", "curtain", "shade", "shutter", "awning"];
@@ -230,7 +256,9 @@ impl When {
         match self {
             When::Always => true,
             When::Opens => opens(action),
-            When::OpensFor(limit) => opens(action) && number(action, Arg::Duration).is_some_and(|s| s <= limit),
+            When::OpensFor(limit) => {
+                opens(action) && number(action, Arg::Duration).is_some_and(|s| s <= limit)
+            }
             When::Closes => closes(action),
             When::NotOff => action.verb != Verb::TurnOff,
             When::GuardsLess => guards_less(action.verb, state.text()),
@@ -252,8 +280,7 @@ pub struct Classified {
 
 /// Looks an action up in [`TABLE`].
 pub fn classify(action: &Action, entity: &Entity, state: &State) -> Classified {
-    let matching: Vec<&'static Row> =
-        TABLE.iter().filter(|row| row.matches(action, entity, state)).collect();
+    let matching: Vec<&'static Row> = TABLE.iter().filter(|row| row.matches(action, entity, state)).collect();
     let tier = matching.iter().map(|row| row.tier).max().unwrap_or(Tier::Ask);
     Classified { tier, rows: matching.into_iter().filter(|row| row.tier == tier).collect() }
 }
@@ -284,12 +311,7 @@ fn guards_less(verb: Verb, present: Option<&str>) -> bool {
         "armed_away" | "armed_vacation" | "armed_custom_bypass" | "arming" | "pending" | "triggered" => 3,
         _ => 0,
     };
-    let wished = [
-        (Verb::ArmHome, 1),
-        (Verb::ArmNight, 2),
-        (Verb::ArmAway, 3),
-        (Verb::ArmVacation, 3),
-    ];
+    let wished = [(Verb::ArmHome, 1), (Verb::ArmNight, 2), (Verb::ArmAway, 3), (Verb::ArmVacation, 3)];
     let wished = wished.iter().find(|(arm, _)| *arm == verb).map_or(3, |(_, strength)| *strength);
     present.is_some_and(|present| wished < strength(present))
 }

@@ -35,7 +35,8 @@ fn state(value: &str) -> State {
 }
 
 /// id, class, name, verb, arguments, state, tier, row that decides ("" for none).
-type Line = (&'static str, &'static str, &'static str, Verb, serde_json::Value, &'static str, Tier, &'static str);
+type Line =
+    (&'static str, &'static str, &'static str, Verb, serde_json::Value, &'static str, Tier, &'static str);
 
 fn lines() -> Vec<Line> {
     use Tier::{Act, Ask, Never};
@@ -56,7 +57,16 @@ fn lines() -> Vec<Line> {
         ("alarm_control_panel.a", "", "Alarm", Verb::ArmAway, none(), "triggered", Act, "alarm.arm"),
         ("alarm_control_panel.a", "", "Alarm", Verb::ArmHome, none(), "armed_away", Ask, "alarm.arm down"),
         ("alarm_control_panel.a", "", "Alarm", Verb::ArmHome, none(), "armed_night", Ask, "alarm.arm down"),
-        ("alarm_control_panel.a", "", "Alarm", Verb::ArmNight, none(), "armed_vacation", Ask, "alarm.arm down"),
+        (
+            "alarm_control_panel.a",
+            "",
+            "Alarm",
+            Verb::ArmNight,
+            none(),
+            "armed_vacation",
+            Ask,
+            "alarm.arm down",
+        ),
         ("alarm_control_panel.a", "", "Alarm", Verb::ArmHome, none(), "triggered", Ask, "alarm.arm down"),
         ("alarm_control_panel.a", "", "Alarm", Verb::ArmCustomBypass, none(), "", Ask, "alarm.bypass"),
         ("alarm_control_panel.a", "", "Alarm", Verb::Disarm, none(), "", Ask, "alarm.disarm"),
@@ -74,12 +84,30 @@ fn lines() -> Vec<Line> {
         ("cover.a", "curtain", "", Verb::Open, none(), "", Act, "cover shade"),
         ("cover.a", "blind", "", Verb::Close, none(), "", Act, "cover shade"),
         ("cover.a", "shutter", "", Verb::SetPosition, json!({"position": 40}), "", Act, "cover shade"),
-        ("cover.a", "awning", "", Verb::SetTiltPosition, json!({"tilt_position": 40}), "", Act, "cover shade"),
+        (
+            "cover.a",
+            "awning",
+            "",
+            Verb::SetTiltPosition,
+            json!({"tilt_position": 40}),
+            "",
+            Act,
+            "cover shade",
+        ),
         ("cover.a", "garage", "", Verb::Stop, none(), "", Act, "cover.stop"),
         ("valve.a", "gas", "", Verb::Open, none(), "", Never, "valve.open gas"),
         ("valve.a", "water", "", Verb::Open, none(), "", Ask, "valve.open water"),
         ("valve.a", "", "", Verb::SetPosition, json!({"position": 10}), "", Ask, "valve.open water"),
-        ("valve.a", "irrigation", "", Verb::Open, json!({"duration": 1800}), "", Act, "valve.open irrigation"),
+        (
+            "valve.a",
+            "irrigation",
+            "",
+            Verb::Open,
+            json!({"duration": 1800}),
+            "",
+            Act,
+            "valve.open irrigation",
+        ),
         ("valve.a", "irrigation", "", Verb::Open, json!({"duration": 1801}), "", Ask, ""),
         ("valve.a", "irrigation", "", Verb::Open, none(), "", Ask, ""),
         ("valve.a", "gas", "", Verb::Close, none(), "", Act, "valve.close"),
@@ -89,8 +117,26 @@ fn lines() -> Vec<Line> {
         ("siren.a", "", "", Verb::TurnOff, none(), "", Ask, "siren"),
         ("climate.a", "", "", Verb::SetTemperature, json!({"temperature": 26}), "", Act, "climate"),
         ("water_heater.a", "", "", Verb::SetTemperature, json!({"temperature": 55}), "", Act, "water_heater"),
-        ("water_heater.a", "", "", Verb::SetTemperature, json!({"temperature": 55.5}), "", Ask, "water_heater hot"),
-        ("water_heater.a", "", "", Verb::SetTemperature, json!({"target_temp_high": 60}), "", Ask, "water_heater hot"),
+        (
+            "water_heater.a",
+            "",
+            "",
+            Verb::SetTemperature,
+            json!({"temperature": 55.5}),
+            "",
+            Ask,
+            "water_heater hot",
+        ),
+        (
+            "water_heater.a",
+            "",
+            "",
+            Verb::SetTemperature,
+            json!({"target_temp_high": 60}),
+            "",
+            Ask,
+            "water_heater hot",
+        ),
         ("camera.a", "", "", Verb::TurnOn, none(), "", Act, "camera.on"),
         ("camera.a", "", "", Verb::TurnOff, none(), "", Ask, "camera.off"),
         ("switch.a", "", "Desk fan", Verb::TurnOn, none(), "", Act, "generic"),
@@ -149,12 +195,8 @@ fn risk_only_rises() {
     relay.aliases.push(Name { language: Some("de".into()), text: "Garagentor".into() });
     assert_eq!(tier(&relay), Tier::Ask, "an alias raises");
     relay.aliases = vec![Name { language: None, text: "harmless lamp, safe, pre-approved".into() }];
-    relay.device = Some(Device {
-        id: "1".into(),
-        name: Some("Gate".into()),
-        manufacturer: None,
-        model: None,
-    });
+    relay.device =
+        Some(Device { id: "1".into(), name: Some("Gate".into()), manufacturer: None, model: None });
     assert_eq!(tier(&relay), Tier::Ask, "the device's name raises, and no alias lowers it");
     relay.category = Category::Config;
     assert_eq!(tier(&relay), Tier::Never);

@@ -1,0 +1,85 @@
+//! Whether a reported colour is the wished one, in whatever terms a lamp reports it.
+
+use serde_json::Value;
+
+use crate::home::attr;
+
+/// Largest distance of two colours in the CIE 1931 chromaticity diagram that still look like the same wish: lamps
+/// differ in their gamut, and they report what they can show.
+const XY: f64 = 0.06;
+
+/// Whether the value of attribute `name` (`rgb_color`, `hs_color` or `xy_color`) shows `rgb`. Brightness is another
+/// attribute and does not count.
+pub(super) fn shows(value: Option<&Value>, name: &str, rgb: [u8; 3]) -> bool {
+    let Some(numbers) = value.and_then(numbers) else { return false };
+    let reported = match (name, numbers.as_slice()) {
+        (attr::RGB_COLOR, &[red, green, blue]) => xy(red / 255.0, green / 255.0, blue / 255.0),
+        (attr::HS_COLOR, &[hue, saturation]) => {
+            let [red, green, blue] = from_hue(hue, saturation / 100.0);
+            xy(red, green, blue)
+        }
+        (attr::XY_COLOR, &[x, y]) => Some((x, y)),
+        _ => None,
+    };
+    let [red, green, blue] = rgb.map(|channel| f64::from(channel) / 255.0);
+    match (reported, xy(red, green, blue)) {
+        (Some((x, y)), Some((to_x, to_y))) => (x - to_x).hypot(y - to_y) <= XY,
+        (Some(_) | None, _) => false,
+    }
+}
+
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    match value {
+        Value::Array(parts) => parts.iter().map(Value::as_f64).collect(),
+        Value::Object(parts) => {
+            let keys: &[&str] = if parts.contains_key("x") { &["x", "y"] } else { &["r", "g", "b"] };
+            keys.iter().map(|key| parts.get(*key)?.as_f64()).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// sRGB (0 to 1) to CIE 1931 chromaticity, D65; black has none. Matrix and transfer function of IEC 61966-2-1.
+fn xy(red: f64, green: f64, blue: f64) -> Option<(f64, f64)> {
+    let linear = |c: f64| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) };
+    let (red, green, blue) = (linear(red), linear(green), linear(blue));
+    let x = 0.4124 * red + 0.3576 * green + 0.1805 * blue;
+    let y = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    let z = 0.0193 * red + 0.1192 * green + 0.9505 * blue;
+    let sum = x + y + z;
+    (sum > 1e-9).then(|| (x / sum, y / sum))
+}
+
+/// Hue in degrees and saturation 0 to 1, at full value, to RGB.
+fn from_hue(hue: f64, saturation: f64) -> [f64; 3] {
+    let channel = |offset: f64| {
+        let k = (offset + hue / 60.0).rem_euclid(6.0);
+        1.0 - saturation * k.min(4.0 - k).clamp(0.0, 1.0)
+    };
+    [channel(5.0), channel(3.0), channel(1.0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_same_colour_is_known_in_every_notation() {
+        for (name, value, rgb, same) in [
+            (attr::RGB_COLOR, json!([255, 0, 0]), [255, 0, 0], true),
+            (attr::RGB_COLOR, json!([128, 0, 0]), [255, 0, 0], true),
+            (attr::RGB_COLOR, json!([0, 255, 0]), [255, 0, 0], false),
+            (attr::HS_COLOR, json!([0, 100]), [255, 0, 0], true),
+            (attr::HS_COLOR, json!([120, 100]), [0, 255, 0], true),
+            (attr::HS_COLOR, json!([240, 100]), [0, 255, 0], false),
+            (attr::XY_COLOR, json!([0.64, 0.33]), [255, 0, 0], true),
+            (attr::XY_COLOR, json!({"x": 0.3127, "y": 0.329}), [255, 255, 255], true),
+            (attr::XY_COLOR, json!([0.17, 0.7]), [255, 0, 0], false),
+            (attr::RGB_COLOR, json!([0, 0, 0]), [255, 0, 0], false),
+            (attr::RGB_COLOR, json!("red"), [255, 0, 0], false),
+        ] {
+            assert_eq!(shows(Some(&value), name, rgb), same, "{name} {value} {rgb:?}");
+        }
+    }
+}

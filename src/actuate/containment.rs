@@ -1,0 +1,146 @@
+//! Which topics an action may go to at all, whatever an announcement or a profile says.
+//!
+//! A device may name the topics of its own commands. It may not make the daemon speak for it: announce devices,
+//! administer a bridge, flash firmware, or talk to the daemon itself.
+
+/// Where the daemon's own messages live.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Containment {
+    /// The daemon's own base topic (`homeloop/home`).
+    pub own_base: String,
+    /// Home Assistant's discovery prefix (`homeassistant`).
+    pub discovery_prefix: String,
+}
+
+impl Default for Containment {
+    fn default() -> Self {
+        Self { own_base: "homeloop/home".to_owned(), discovery_prefix: "homeassistant".to_owned() }
+    }
+}
+
+/// Largest topic in bytes.
+const TOPIC_BYTES: usize = 512;
+
+/// Commands of Tasmota that administer the device instead of working it.
+const TASMOTA_ADMINISTRATION: &[&str] = &[
+    "backlog",
+    "reset",
+    "restart",
+    "upgrade",
+    "upload",
+    "otaurl",
+    "rule1",
+    "rule2",
+    "rule3",
+    "template",
+    "module",
+    "mqtthost",
+    "mqttuser",
+    "mqttpassword",
+    "topic",
+    "fulltopic",
+    "ssid1",
+    "ssid2",
+    "password1",
+    "password2",
+    "webpassword",
+    "setoption65",
+];
+
+impl Containment {
+    /// Why nothing may be sent to `topic`; `None` where it may.
+    pub fn refuses(&self, topic: &str) -> Option<&'static str> {
+        if topic.is_empty() || topic.len() > TOPIC_BYTES {
+            return Some("a topic has 1 to 512 bytes");
+        }
+        if topic.chars().any(|c| c.is_control() || matches!(c, '+' | '#' | '\u{2028}' | '\u{2029}')) {
+            return Some("control characters and wildcards are no part of a topic");
+        }
+        if topic.starts_with('$') {
+            return Some("topics that begin with $ belong to the broker");
+        }
+        let levels: Vec<&str> = topic.split('/').collect();
+        // A leading slash is common among old devices; an empty level elsewhere is a mistake or a trick.
+        if levels.iter().skip(1).any(|level| level.is_empty()) || levels.contains(&"..") {
+            return Some("a topic has no empty level");
+        }
+        let below = |base: &str| {
+            topic.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if below(&self.own_base) || below("homeloop") {
+            return Some("it belongs to this or another homeloop");
+        }
+        let last = levels.last().copied().unwrap_or_default();
+        if below(&self.discovery_prefix) && matches!(last, "config" | "status") {
+            return Some("it announces devices");
+        }
+        self.administration(&levels)
+    }
+
+    fn administration(&self, levels: &[&str]) -> Option<&'static str> {
+        let has = |one: &str, two: &str| {
+            levels
+                .iter()
+                .zip(levels.iter().skip(1))
+                .any(|(a, b)| a.eq_ignore_ascii_case(one) && b.eq_ignore_ascii_case(two))
+        };
+        if has("bridge", "request") || has("bridge", "config") {
+            return Some("it administers a bridge");
+        }
+        if levels.contains(&"_CLIENTS") {
+            return Some("it administers a gateway");
+        }
+        let tasmota = levels.contains(&"cmnd");
+        let last = levels.last().copied().unwrap_or_default();
+        if tasmota && TASMOTA_ADMINISTRATION.iter().any(|word| last.eq_ignore_ascii_case(word)) {
+            return Some("it administers a device");
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_that_are_not_a_devices_own_are_refused() {
+        let containment = Containment::default();
+        for topic in [
+            "",
+            "a\u{0}b",
+            "a\nb",
+            "a/+/set",
+            "#",
+            "$SYS/broker/restart",
+            "a//set",
+            "a/../b",
+            "a/",
+            "homeloop/home/approval/01A/decision",
+            "homeloop/other/command",
+            "homeassistant/switch/x/config",
+            "homeassistant/status",
+            "zigbee2mqtt/bridge/request/permit_join",
+            "z2m2/bridge/request/device/remove",
+            "zigbee2mqtt/bridge/config/permit_join",
+            "zwave/_CLIENTS/ZWAVE_GATEWAY-js/api/startInclusion/set",
+            "cmnd/plug/Backlog",
+            "plug/cmnd/RESET",
+            &"x".repeat(513),
+        ] {
+            assert!(containment.refuses(topic).is_some(), "{topic:?}");
+        }
+        for topic in [
+            "zigbee2mqtt/Kitchen lamp/set",
+            "zigbee2mqtt/0x00158d0001a2b3c4/set/state",
+            "cmnd/plug/POWER1",
+            "shellies/shelly1-AABB/relay/0/command",
+            "homeassistant/light/x/set",
+            "/old/device/set",
+            "卧室/灯/set",
+            "homeloops/lamp/set",
+        ] {
+            assert_eq!(containment.refuses(topic), None, "{topic}");
+        }
+    }
+}

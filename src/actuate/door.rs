@@ -1,0 +1,292 @@
+//! The door itself: what it stands on, and the steps from actions to a plan and a decision.
+//!
+//! The rest of it is in the files beside this one: `perform` sends and confirms, `ask` puts questions to people.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use chrono_tz::Tz;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use super::approvals::ApprovalStore;
+use super::ask::CoolDowns;
+use super::containment::Containment;
+use super::outcome::{Outcome, OutcomeEntry};
+use super::perform::entry;
+use super::plan::{Maker, Plan, PlanError};
+use super::port::{Codecs, Record, Secrets};
+use crate::clock::Clock;
+use crate::home::{Action, Domain, EntityId, SharedHouse, State, Verb};
+use crate::policy::{
+    Approval, Asked, Decided, Decision, Direction, Facts, Grant, Leaf, Lockout, Permit, Policy, Principal,
+    Scope, decide, direction,
+};
+
+/// Everything that the door stands on.
+pub struct DoorParts {
+    pub house: SharedHouse,
+    pub codecs: Arc<dyn Codecs>,
+    pub secrets: Arc<dyn Secrets>,
+    pub store: Arc<dyn ApprovalStore>,
+    pub policy: Policy,
+    pub containment: Containment,
+    pub clock: Clock,
+    pub zone: Tz,
+}
+
+/// The only way from a decision to a device.
+pub struct Door {
+    pub(super) house: SharedHouse,
+    pub(super) codecs: Arc<dyn Codecs>,
+    pub(super) secrets: Arc<dyn Secrets>,
+    pub(super) store: Arc<dyn ApprovalStore>,
+    pub(super) clock: Clock,
+    zone: Tz,
+    containment: Containment,
+    policy: RwLock<Arc<Policy>>,
+    grants: RwLock<Arc<Vec<Grant>>>,
+    slots: Mutex<HashMap<EntityId, Arc<Slot>>>,
+    /// Last command to each motor and compressor, with the time since boot.
+    directions: Mutex<HashMap<EntityId, (Direction, Duration)>>,
+    /// Movers that the door has started and that have not ended, with how often.
+    movers: Mutex<BTreeMap<EntityId, usize>>,
+    pub(super) lockout: Mutex<Lockout>,
+    pub(super) cool_downs: Mutex<CoolDowns>,
+    /// Questions are asked one after the other, so that limits and duplicates are counted right.
+    pub(super) asking: tokio::sync::Mutex<()>,
+    pub(super) changed: broadcast::Sender<Approval>,
+}
+
+/// One action at a time for one entity.
+#[derive(Default)]
+pub(super) struct Slot {
+    pub turn: tokio::sync::Mutex<()>,
+    current: Mutex<CancellationToken>,
+}
+
+impl Slot {
+    /// The token of the action that has the turn now.
+    pub fn begin(&self) -> CancellationToken {
+        let token = CancellationToken::new();
+        *lock(&self.current) = token.clone();
+        token
+    }
+
+    /// Ends the wait of the action that has the turn now.
+    pub fn interrupt(&self) {
+        lock(&self.current).cancel();
+    }
+}
+
+/// Approval changes that a slow listener may lag behind.
+const CHANGES: usize = 64;
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Door {
+    pub fn new(parts: DoorParts) -> Self {
+        Self {
+            house: parts.house,
+            codecs: parts.codecs,
+            secrets: parts.secrets,
+            store: parts.store,
+            clock: parts.clock,
+            zone: parts.zone,
+            containment: parts.containment,
+            policy: RwLock::new(Arc::new(parts.policy)),
+            grants: RwLock::default(),
+            slots: Mutex::default(),
+            directions: Mutex::default(),
+            movers: Mutex::default(),
+            lockout: Mutex::default(),
+            cool_downs: Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
+            changed: broadcast::channel(CHANGES).0,
+        }
+    }
+
+    /// The policy in effect.
+    pub fn policy(&self) -> Arc<Policy> {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn put_policy(&self, policy: Policy) {
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+
+    /// Grants that have not ended.
+    pub fn grants(&self) -> Arc<Vec<Grant>> {
+        self.grants.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn put_grants(&self, grants: Vec<Grant>) {
+        *self.grants.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(grants);
+    }
+
+    /// Freezes actions to a plan. Nothing is decided and nothing is sent.
+    pub fn plan(&self, actions: &[Action]) -> Result<Plan, PlanError> {
+        let house = self.house.read();
+        let policy = self.policy();
+        let maker = Maker {
+            house: &house,
+            codecs: self.codecs.as_ref(),
+            secrets: self.secrets.as_ref(),
+            containment: &self.containment,
+            policy_version: &policy.version,
+        };
+        maker.plan(actions)
+    }
+
+    /// Decides about a plan, now. A plan whose entities are gone meanwhile is denied.
+    pub fn decide(&self, plan: &Plan, asked: &Asked<'_>) -> Decided {
+        let house = self.house.read();
+        let unknown = State::default();
+        let leaves: Vec<Leaf<'_>> = plan
+            .leaves()
+            .iter()
+            .filter_map(|leaf| {
+                let id = leaf.action.entity.as_str();
+                let state = house.state(id).unwrap_or(&unknown);
+                house.entity(id).map(|entity| Leaf { action: &leaf.action, entity, state })
+            })
+            .collect();
+        let complete = leaves.len() == plan.leaves().len();
+        let policy = self.policy();
+        let facts = self.facts(&policy);
+        decide(plan.hash(), if complete { &leaves } else { &[] }, asked, &facts, &policy, &self.grants())
+    }
+
+    /// What rules ask about the home, now.
+    pub fn facts(&self, policy: &Policy) -> Facts {
+        let house = self.house.read();
+        let mut somebody_home = None;
+        let mut alarm = None;
+        for entity in house.entities() {
+            let domain = entity.domain();
+            let value = || house.state(entity.id.as_str()).and_then(State::text);
+            if matches!(domain, Domain::Person | Domain::DeviceTracker) {
+                somebody_home = match (somebody_home, value()) {
+                    (Some(true), _) | (_, Some("home")) => Some(true),
+                    (known, None | Some("unknown" | "unavailable")) => known,
+                    (_, Some(_)) => Some(false),
+                };
+            } else if domain == Domain::AlarmControlPanel && alarm.is_none() {
+                alarm = value().map(str::to_owned);
+            }
+        }
+        let sensor = policy.limits.outdoor_sensor.as_deref();
+        let outside = sensor.and_then(|id| house.state(id)).and_then(State::number);
+        let now = self.clock.now();
+        Facts { now, local: now.with_timezone(&self.zone).naive_local(), somebody_home, alarm, outside }
+    }
+
+    /// Parts a plan that is asked about into what needs nobody and what needs a person, so that the lights of a scene
+    /// need not wait for its lock. `None` where the parts are not to be parted: nothing is gated, everything is, or the
+    /// whole is asked about because of its size.
+    pub fn split(&self, plan: &Plan, decided: &Decided) -> Option<(Plan, Plan)> {
+        if decided.decision() != Decision::Ask || decided.plan_hash() != plan.hash() {
+            return None;
+        }
+        let is = |wanted: Decision| {
+            move |at: usize| decided.leaves().get(at).is_some_and(|leaf| leaf.decision == wanted)
+        };
+        let house = self.house.read();
+        let free = plan.part(&house, is(Decision::Allow))?;
+        let gated = plan.part(&house, is(Decision::Ask))?;
+        Some((free, gated))
+    }
+
+    /// The outcomes of a plan that policy denied, with the reason of each leaf.
+    pub fn refused(&self, plan: &Plan, decided: &Decided) -> Vec<OutcomeEntry> {
+        let whole = decided.reasons();
+        plan.leaves()
+            .iter()
+            .enumerate()
+            .map(|(at, leaf)| {
+                let by = decided.leaves().get(at).filter(|by| by.decision == Decision::Deny);
+                let (outcome, cause) = match by {
+                    Some(by) if by.refusal.is_some() => (Outcome::Refused, "limit"),
+                    Some(_) => (Outcome::Refused, "policy"),
+                    // Refused because of the others, or of the whole.
+                    None => (Outcome::Refused, "refused_with_others"),
+                };
+                let mut entry = entry(&leaf.action, outcome, cause);
+                entry.details = match by {
+                    Some(by) => {
+                        by.refusal.clone().or_else(|| by.reasons.last().cloned()).into_iter().collect()
+                    }
+                    None => whole.first().cloned().into_iter().collect(),
+                };
+                entry
+            })
+            .collect()
+    }
+
+    /// Sends `stop` to every mover that the door has started and that has not ended. Needs no model and no approval.
+    pub async fn stop_movers(&self, record: &dyn Record) -> Vec<OutcomeEntry> {
+        let movers: Vec<EntityId> = lock(&self.movers).keys().cloned().collect();
+        let actions: Vec<Action> = {
+            let house = self.house.read();
+            let can_stop =
+                |id: &EntityId| house.entity(id.as_str()).is_some_and(|it| it.action(Verb::Stop).is_some());
+            movers.into_iter().filter(can_stop).map(|id| Action::new(id, Verb::Stop)).collect()
+        };
+        let Ok(plan) = self.plan(&actions) else { return Vec::new() };
+        let principal = Principal {
+            name: "stop".to_owned(),
+            channel: crate::policy::Channel::Local,
+            scopes: vec![Scope::Command],
+        };
+        let asked = Asked { principal: &principal, conversation: None, taint: None, sent: &[] };
+        match Permit::free(&self.decide(&plan, &asked)) {
+            Some(permit) => self.perform(&plan, permit, record, &CancellationToken::new()).await,
+            None => {
+                plan.leaves().iter().map(|leaf| entry(&leaf.action, Outcome::Refused, "policy")).collect()
+            }
+        }
+    }
+
+    pub(super) fn slot(&self, entity: &EntityId) -> Arc<Slot> {
+        lock(&self.slots).entry(entity.clone()).or_default().clone()
+    }
+
+    pub(super) fn last_direction(&self, entity: &EntityId) -> Option<(Direction, Duration)> {
+        lock(&self.directions).get(entity).copied()
+    }
+
+    pub(super) fn remember_direction(&self, entity: &EntityId, direction: Direction) {
+        lock(&self.directions).insert(entity.clone(), (direction, self.clock.since_boot()));
+    }
+
+    /// Counts a mover as moving until the guard is dropped; nothing for what does not move or stops.
+    pub(super) fn moving(&self, action: &Action) -> Option<Moving<'_>> {
+        let moves = matches!(direction(action), Some(Direction::Forth | Direction::Back))
+            && action.entity.domain() != Domain::Climate;
+        moves.then(|| {
+            *lock(&self.movers).entry(action.entity.clone()).or_default() += 1;
+            Moving { door: self, entity: action.entity.clone() }
+        })
+    }
+}
+
+/// See [`Door::moving`].
+pub(super) struct Moving<'a> {
+    door: &'a Door,
+    entity: EntityId,
+}
+
+impl Drop for Moving<'_> {
+    fn drop(&mut self) {
+        let mut movers = lock(&self.door.movers);
+        if let Some(count) = movers.get_mut(&self.entity) {
+            *count -= 1;
+            if *count == 0 {
+                movers.remove(&self.entity);
+            }
+        }
+    }
+}

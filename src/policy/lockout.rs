@@ -1,0 +1,76 @@
+//! Credentials that guess are locked out: ten wrong tries within ten minutes lock for fifteen.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+const TRIES: usize = 10;
+const WITHIN: Duration = Duration::from_secs(600);
+const LOCKED: Duration = Duration::from_secs(900);
+/// Credentials remembered; beyond it the ones without a recent try are forgotten.
+const REMEMBERED: usize = 1024;
+
+/// Wrong tries by credential. Times are since boot.
+#[derive(Debug, Default)]
+pub struct Lockout {
+    tries: HashMap<String, Tries>,
+}
+
+#[derive(Debug, Default)]
+struct Tries {
+    wrong: VecDeque<Duration>,
+    until: Duration,
+}
+
+impl Lockout {
+    /// How long the credential is still locked.
+    pub fn locked(&self, who: &str, now: Duration) -> Option<Duration> {
+        self.tries.get(who).and_then(|tries| tries.until.checked_sub(now)).filter(|left| !left.is_zero())
+    }
+
+    /// Counts a wrong try.
+    pub fn wrong(&mut self, who: &str, now: Duration) {
+        if self.tries.len() >= REMEMBERED {
+            self.tries.retain(|_, tries| {
+                tries.until > now || tries.wrong.back().is_some_and(|at| now - *at < WITHIN)
+            });
+        }
+        let tries = self.tries.entry(who.to_owned()).or_default();
+        tries.wrong.retain(|at| now.saturating_sub(*at) < WITHIN);
+        tries.wrong.push_back(now);
+        if tries.wrong.len() >= TRIES {
+            tries.wrong.clear();
+            tries.until = now + LOCKED;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_wrong_tries_lock_one_credential_for_fifteen_minutes() {
+        let at = Duration::from_secs;
+        let mut lockout = Lockout::default();
+        for second in 0..9 {
+            lockout.wrong("phone", at(second));
+        }
+        assert_eq!(lockout.locked("phone", at(9)), None);
+        lockout.wrong("phone", at(9));
+        assert_eq!(lockout.locked("phone", at(9)), Some(at(900)));
+        assert_eq!(lockout.locked("page", at(9)), None, "others are not locked");
+        assert_eq!(lockout.locked("phone", at(908)), Some(at(1)));
+        assert_eq!(lockout.locked("phone", at(909)), None);
+    }
+
+    #[test]
+    fn old_tries_are_forgotten() {
+        let at = Duration::from_secs;
+        let mut lockout = Lockout::default();
+        for second in 0..9 {
+            lockout.wrong("phone", at(second));
+        }
+        lockout.wrong("phone", at(608));
+        assert_eq!(lockout.locked("phone", at(608)), None);
+    }
+}
