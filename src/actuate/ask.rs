@@ -16,7 +16,7 @@ use super::door::{Door, lock};
 use super::outcome::{Outcome, OutcomeEntry};
 use super::perform::is_live;
 use super::plan::Plan;
-use crate::home::{Availability, EntityId, Verb};
+use crate::home::{Action, Availability, EntityId, Verb};
 use crate::policy::{
     AnswerWord, Approval, ApprovalState, Channel, Decided, Decision, Edge, Grant, GrantError, Moment, Permit,
     Policy, Principal, Requester, Snapshot, Verdict, dated_far, may_decide,
@@ -120,6 +120,19 @@ impl Door {
 
     pub async fn approval(&self, id: &str) -> Result<Option<Approval>, StoreError> {
         self.store.get(id).await
+    }
+
+    /// The actions of the plan that a question is about; empty where the question is gone.
+    pub async fn actions_of(&self, id: &str) -> Vec<Action> {
+        let Ok(Some(approval)) = self.store.get(id).await else { return Vec::new() };
+        Plan::restore(
+            &approval.plan_json,
+            &approval.policy_version,
+            &approval.device_hash,
+            &approval.plan_hash,
+        )
+        .map(|plan| plan.actions())
+        .unwrap_or_default()
     }
 
     /// Puts a question about a plan that policy asks about. The same question of the same requester that still waits is

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
@@ -54,11 +55,11 @@ impl Door {
         let gated = permit.approval().is_some();
         let job = Job { plan_hash: plan.hash(), gated, record, cancel };
         let job = &job;
-        let outcomes: Vec<OutcomeEntry> = stream::iter(plan.leaves())
-            .map(|leaf| self.perform_leaf(leaf, job))
-            .buffered(AT_ONCE)
-            .collect()
-            .await;
+        let mut leaves: Vec<BoxFuture<'_, OutcomeEntry>> = Vec::with_capacity(plan.leaves().len());
+        for leaf in plan.leaves() {
+            leaves.push(Box::pin(self.perform_leaf(leaf, job)));
+        }
+        let outcomes: Vec<OutcomeEntry> = stream::iter(leaves).buffered(AT_ONCE).collect().await;
         if let Some(approval) = permit.approval() {
             self.close_approval(approval, &outcomes).await;
         }
@@ -211,7 +212,11 @@ impl Door {
     /// What became of actions that were sent before the daemon stopped. Nothing is sent: the house is only read, for
     /// as long as the class allows. Without a live report they stay unconfirmed, and that is said.
     pub async fn verify(&self, actions: &[Action]) -> Vec<OutcomeEntry> {
-        stream::iter(actions).map(|action| self.verify_one(action)).buffered(AT_ONCE).collect().await
+        let mut looks: Vec<BoxFuture<'_, OutcomeEntry>> = Vec::with_capacity(actions.len());
+        for action in actions {
+            looks.push(Box::pin(self.verify_one(action)));
+        }
+        stream::iter(looks).buffered(AT_ONCE).collect().await
     }
 
     async fn verify_one(&self, action: &Action) -> OutcomeEntry {
