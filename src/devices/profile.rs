@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 
 pub use codec::ProfileCodec;
 pub use embedded::FILES as EMBEDDED_FILES;
+pub(super) use field::number_value as json_number;
 pub use library::{LibraryError, Profiles};
 pub use parameters::BindError;
 pub use reverse::Said;

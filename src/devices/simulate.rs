@@ -1,11 +1,31 @@
 //! Plays devices from the same profiles that the daemon reads, over any MQTT client.
+//!
+//! [`World`] is the pure part: messages and the time go in, messages come out. [`run`] drives it with real time.
+//! A simulated device answers as real ones do: after a moment, through transitional states, with retained states and
+//! availability at its start. Faults are switched on for one entity at a time ([`SimFault`]).
+//!
+//! A person plays the house by publishing to `homeloop-sim/<entity_id>/set` (a value, or
+//! `{"value": …, "attributes": {…}}`) and `homeloop-sim/<entity_id>/fault` (the name of a fault, or
+//! `{"fault": …, "seconds": …}`; `none` ends it). Nothing here knows of policy, plans or confirmation.
+
+mod behave;
+mod fault;
+mod run;
+mod world;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub use fault::{BadFault, SimFault};
+pub use run::run;
+pub use world::World;
+
 use serde_json::Value;
 
 use crate::home::{Attr, EntityId};
+
+/// First level of the topics with which a person plays the house.
+pub const CONTROL_BASE: &str = "homeloop-sim";
 
 /// How a simulated device begins and how long it takes.
 #[derive(Debug, Clone, Default, PartialEq)]

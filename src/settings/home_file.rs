@@ -18,6 +18,9 @@ use crate::devices::simulate::Setup;
 use crate::devices::{FileError, Source};
 use crate::home::{Entity, House, Places, Scene};
 
+/// The text of the home of the demo.
+pub const DEMO_HOME: &str = include_str!("../../devices/demo-home.toml");
+
 /// What is wrong in a home file, and where.
 pub type HomeFileError = FileError;
 
@@ -53,6 +56,18 @@ impl HomeFile {
         let source = Source { file, text };
         let parsed: format::HomeToml = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
         build::build(source, parsed, profiles)
+    }
+
+    /// The home of the demo, which is part of the binary.
+    pub fn demo(profiles: &Profiles) -> Result<Self, HomeFileError> {
+        Self::parse("demo-home.toml", DEMO_HOME, profiles)
+    }
+
+    /// The entities that speak, for [`crate::devices::simulate::World::new`].
+    pub fn players(&self) -> impl Iterator<Item = (Entity, Arc<ProfileCodec>, Setup)> + '_ {
+        self.entities
+            .iter()
+            .filter_map(|known| Some((known.entity.clone(), known.codec.clone()?, known.setup.clone())))
     }
 
     /// The house with these places, scenes and entities, their states still unknown.

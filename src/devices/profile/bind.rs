@@ -41,6 +41,7 @@ pub(super) fn bind(
                 path: binder.path(availability.path.as_ref().map(|path| path.get_ref().as_str()))?,
                 online: availability.online.clone(),
                 offline: availability.offline.clone(),
+                shared: availability.shared,
                 last: AtomicU8::new(AvailabilityTopic::UNKNOWN),
             });
         }

@@ -48,6 +48,8 @@ pub(super) struct AvailabilityTopic {
     pub path: Option<Path>,
     pub online: String,
     pub offline: String,
+    /// Whether it is the topic of a bridge that speaks for many devices; only the simulator asks.
+    pub shared: bool,
     /// What this topic said last: the entity is online only while none of its topics says offline.
     pub last: AtomicU8,
 }
@@ -77,6 +79,16 @@ pub(super) enum Body {
         fixed: Value,
         fields: Vec<(Arg, Field)>,
     },
+}
+
+impl Target {
+    /// `value`, or the name of the attribute.
+    pub fn name(&self) -> &str {
+        match self {
+            Target::Value => "value",
+            Target::Attribute(attribute) => attribute,
+        }
+    }
 }
 
 impl AvailabilityTopic {
@@ -149,11 +161,7 @@ impl ProfileCodec {
             if update_has(update, &read.target) {
                 continue;
             }
-            let name = match &read.target {
-                Target::Value => "value",
-                Target::Attribute(attribute) => attribute,
-            };
-            match (read.field.read(input, name), &read.target) {
+            match (read.field.read(input, read.target.name()), &read.target) {
                 // Another read may know the value; only if none does it is unknown.
                 (Ok(Some(Reading::Unknown)), Target::Value) => unknown = true,
                 (Ok(Some(reading)), Target::Value) => update.value = Some(Some(value_of(reading))),

@@ -294,7 +294,7 @@ impl Path {
 }
 
 /// A JSON number: whole where it is whole.
-pub(super) fn number_value(number: f64) -> Value {
+pub(in crate::devices) fn number_value(number: f64) -> Value {
     // Whole numbers below 2^53 are exact in both types.
     if number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0 {
         Value::from(number as i64)

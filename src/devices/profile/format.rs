@@ -68,6 +68,8 @@ pub(super) struct AvailabilityFile {
     pub online: String,
     #[serde(default = "offline")]
     pub offline: String,
+    #[serde(default)]
+    pub shared: bool,
 }
 
 #[derive(Deserialize)]

@@ -39,22 +39,30 @@ impl ProfileCodec {
 
     /// What the device says about a state: one message for each of its report topics that has something to say.
     pub fn reports(&self, value: Option<&str>, attributes: &BTreeMap<Attr, Value>) -> Vec<Said> {
-        self.reports
-            .iter()
-            .filter_map(|report| {
-                Some(Said {
-                    topic: report.topic.clone(),
-                    payload: report.payload(value, attributes)?,
-                    retained: report.retained,
-                })
-            })
-            .collect()
+        self.reports_about(value, attributes, |_| true)
     }
 
-    /// What the device, or its bridge, publishes about being reachable.
-    pub fn availability_messages(&self, online: bool) -> Vec<Said> {
+    /// As [`ProfileCodec::reports`], but only on topics that tell something `wanted`: `value` or an attribute.
+    pub fn reports_about(
+        &self,
+        value: Option<&str>,
+        attributes: &BTreeMap<Attr, Value>,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Vec<Said> {
+        let tells = |report: &&Report| report.reads.iter().any(|read| wanted(read.target.name()));
+        let say = |report: &Report| {
+            let payload = report.payload(value, attributes)?;
+            Some(Said { topic: report.topic.clone(), payload, retained: report.retained })
+        };
+        self.reports.iter().filter(tells).filter_map(say).collect()
+    }
+
+    /// What the device publishes about being reachable, with what its bridge says for all of its devices if
+    /// `with_bridge`.
+    pub fn availability_messages(&self, online: bool, with_bridge: bool) -> Vec<Said> {
         self.availability
             .iter()
+            .filter(|topic| with_bridge || !topic.shared)
             .map(|topic| {
                 let word = if online { &topic.online } else { &topic.offline };
                 let payload = match &topic.path {

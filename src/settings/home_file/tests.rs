@@ -208,3 +208,14 @@ hide = true
         assert!(error.starts_with(says), "{error}");
     }
 }
+
+#[test]
+fn the_demo_home_is_right() {
+    let home = HomeFile::demo(&Profiles::embedded().unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(home.entities.len() >= 28);
+    assert!(home.scenes.iter().any(|scene| scene.id == "sleep"));
+    for known in &home.entities {
+        assert!(known.entity.area.is_some(), "{} has an area", known.entity.id);
+        assert_ne!(known.entity.name_in("zh"), known.entity.name, "{} has a Chinese name", known.entity.id);
+    }
+}
