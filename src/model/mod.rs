@@ -9,6 +9,7 @@ mod http;
 mod openai;
 mod pairing;
 pub mod prices;
+pub mod probe;
 pub mod redact;
 mod relay;
 pub mod retry;

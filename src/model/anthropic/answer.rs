@@ -102,7 +102,9 @@ impl Reader for Answer {
             .map_err(|error| ModelError::Malformed(format!("an event is not as agreed: {error}")))?;
         match event {
             StreamEvent::MessageStart { message } => {
-                self.meter.report(message.usage.unwrap_or_default().tokens())
+                if let Some(usage) = message.usage {
+                    self.meter.report(usage.tokens());
+                }
             }
             StreamEvent::ContentBlockStart { index, content_block } => {
                 self.begin(index, content_block, out)?
