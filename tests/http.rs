@@ -9,14 +9,20 @@ mod authentication;
 mod bad_input;
 #[path = "http/browser.rs"]
 mod browser;
+#[path = "http/chat.rs"]
+mod chat;
 #[path = "http/chromium.rs"]
 mod chromium;
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/clients.rs"]
+mod clients;
 #[path = "http/fake.rs"]
 mod fake;
 #[path = "http/limits.rs"]
 mod limits;
+#[path = "http/mcp.rs"]
+mod mcp;
 #[path = "http/page.rs"]
 mod page;
 #[path = "http/running.rs"]

@@ -38,6 +38,7 @@ const HEADERS: [(HeaderName, &str); 8] = [
 pub struct Connection {
     pub peer: SocketAddr,
     pub local: SocketAddr,
+    pub tls: bool,
 }
 
 /// The address that a request is counted under: the peer's, or what a trusted proxy says.

@@ -8,8 +8,10 @@
 pub mod access;
 pub mod api;
 mod attempts;
+pub mod chat;
 pub mod fault;
 pub mod guard;
+pub mod mcp;
 pub mod page;
 pub mod routes;
 pub mod server;
@@ -41,6 +43,8 @@ pub struct HttpSettings {
     pub allowed_hosts: Vec<String>,
     /// Foreign origins (`https://dash.example`) whose pages may use the API. They still need a token.
     pub allowed_origins: Vec<String>,
+    /// Address of the page as people reach it (`https://home.example`), for links; else that of the request.
+    pub public_url: Option<String>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
 }
@@ -86,9 +90,9 @@ pub struct Shared {
     pub settings: HttpSettings,
     pub service: Arc<dyn Service>,
     pub tokens: Arc<TokenStore>,
-    /// Tools for other agents; without them `/mcp` does not exist.
-    pub tools: Option<Arc<dyn ToolHost>>,
     pub clock: Clock,
+    /// Tools for other agents; without them `/mcp` does not exist.
+    mcp: Option<mcp::McpService>,
     attempts: FailedAttempts,
     /// Cancelled when the server is told to stop: endless streams end then.
     closing: CancellationToken,
@@ -103,6 +107,8 @@ impl Shared {
         clock: Clock,
     ) -> Self {
         let attempts = FailedAttempts::new(clock.clone());
-        Self { settings, service, tokens, tools, clock, attempts, closing: CancellationToken::new() }
+        let (public_url, body_bytes) = (settings.public_url.clone(), settings.limits.body_bytes);
+        let mcp = tools.map(|tools| mcp::service(tools, public_url, body_bytes));
+        Self { settings, service, tokens, clock, mcp, attempts, closing: CancellationToken::new() }
     }
 }

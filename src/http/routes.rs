@@ -12,9 +12,10 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use super::Shared;
 use super::access::authorize;
 use super::api::{approvals, commands, entities, events, health, schedules, tasks};
+use super::chat::{ollama, openai};
 use super::fault::Fault;
 use super::guard::guard;
-use super::page;
+use super::{mcp, page};
 use crate::policy::{Channel, Scope};
 
 /// Who may use a route.
@@ -44,7 +45,7 @@ const APPROVE: Access = Access::Needs(Scope::Approve);
 /// The table.
 #[rustfmt::skip]
 pub fn table() -> Vec<Route> {
-    let http = Channel::Http;
+    let (http, chat) = (Channel::Http, Channel::Chat);
     vec![
         row(Method::GET, "/", Access::Public, http, on(MethodFilter::GET, page::html)),
         row(Method::GET, "/page.js", Access::Public, http, on(MethodFilter::GET, page::script)),
@@ -63,6 +64,12 @@ pub fn table() -> Vec<Route> {
         row(Method::GET, "/api/schedules", READ, http, on(MethodFilter::GET, schedules::list)),
         row(Method::DELETE, "/api/schedules/{id}", COMMAND, http, on(MethodFilter::DELETE, schedules::cancel)),
         row(Method::GET, "/api/events", READ, http, on(MethodFilter::GET, events::all)),
+        row(Method::GET, "/v1/models", READ, chat, on(MethodFilter::GET, openai::models)),
+        row(Method::POST, "/v1/chat/completions", COMMAND, chat, on(MethodFilter::POST, openai::completions)),
+        row(Method::GET, "/api/version", READ, chat, on(MethodFilter::GET, ollama::version)),
+        row(Method::GET, "/api/tags", READ, chat, on(MethodFilter::GET, ollama::tags)),
+        row(Method::POST, "/api/chat", COMMAND, chat, on(MethodFilter::POST, ollama::chat)),
+        row(Method::POST, "/mcp", COMMAND, Channel::Mcp, on(MethodFilter::POST, mcp::handle)),
     ]
 }
 

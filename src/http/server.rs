@@ -109,7 +109,7 @@ impl Server {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, %peer, "TCP_NODELAY could not be set");
         }
-        let ends = Connection { peer, local };
+        let ends = Connection { peer, local, tls: self.tls.is_some() };
         match &self.tls {
             None => self.http(stream, ends).await,
             Some(tls) => {

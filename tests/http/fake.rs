@@ -8,13 +8,15 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt, StreamExt};
 use homeloop::agent::{Event, Exit};
 use homeloop::http::service::{
-    Answer, AnswerError, AnswerWord, CancelError, EntityFilter, Health, LiveEvent, NewCommand, Service,
-    StopError, StopTarget, SubmitError, TaskHandle, Unavailable,
+    Answer, AnswerError, AnswerWord, CancelError, EntityFilter, Health, LiveEvent, NewCommand, Progress,
+    Service, StopError, StopTarget, SubmitError, TaskHandle, ToolError, ToolHost, ToolReply, ToolSpec,
+    Unavailable,
 };
 use homeloop::http::views::{
     ApprovalView, EntityView, ScheduleView, TargetView, TaskEvent, TaskProgress, TaskView,
 };
 use homeloop::policy::{Channel, Principal, Verdict};
+use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 use tokio_stream::wrappers::BroadcastStream;
 
@@ -31,6 +33,8 @@ pub struct Fake {
     pub answer_error: Mutex<Option<AnswerError>>,
     pub submit_error: Mutex<Option<SubmitError>>,
     pub names: Mutex<Vec<String>>,
+    /// What every task tells before its result.
+    pub told: Mutex<Vec<Event>>,
     pub live: broadcast::Sender<LiveEvent>,
     pub ready: Mutex<bool>,
 }
@@ -45,6 +49,7 @@ impl Default for Fake {
             answer_error: Mutex::default(),
             submit_error: Mutex::default(),
             names: Mutex::new(vec!["Kitchen ceiling".into()]),
+            told: Mutex::new(vec![interim(), interim()]),
             live: broadcast::channel(64).0,
             ready: Mutex::new(true),
         }
@@ -76,9 +81,12 @@ pub fn task_view(task_id: &str, text: &str, state: TaskProgress) -> TaskView {
     }
 }
 
+pub fn interim() -> Event {
+    Event::Interim { text: "one moment".into() }
+}
+
 pub fn task_event(task_id: &str, sequence: u64) -> TaskEvent {
-    let event = Event::Interim { text: "one moment".into() };
-    TaskEvent { task_id: task_id.into(), sequence, at: now(), event }
+    TaskEvent { task_id: task_id.into(), sequence, at: now(), event: interim() }
 }
 
 pub fn entity_view(index: usize, name: &str) -> EntityView {
@@ -136,13 +144,11 @@ impl Service for Fake {
         self.submitted.lock().unwrap().push((command, by));
         let task_id = format!("task-{}", self.submitted.lock().unwrap().len());
         let mut release = self.release.subscribe();
-        let (id, events) = (
-            task_id.clone(),
-            stream::iter((0..2).map({
-                let id = task_id.clone();
-                move |sequence| task_event(&id, sequence)
-            })),
-        );
+        let events: Vec<TaskEvent> = (0..)
+            .zip(self.told.lock().unwrap().iter())
+            .map(|(sequence, event)| TaskEvent { event: event.clone(), ..task_event(&task_id, sequence) })
+            .collect();
+        let (id, events) = (task_id.clone(), stream::iter(events));
         let result = async move {
             let _ = release.wait_for(|go| *go).await;
             task_view(&id, &text, TaskProgress::Finished)
@@ -233,6 +239,53 @@ impl Service for Fake {
 
     fn metrics(&self) -> String {
         "# EOF\n".into()
+    }
+}
+
+/// Two tools: one that tells its progress, one that needs a person.
+#[derive(Default)]
+pub struct FakeTools {
+    pub called: Mutex<Vec<(String, Value, Principal)>>,
+}
+
+impl ToolHost for FakeTools {
+    fn list(&self) -> Vec<ToolSpec> {
+        let schema = json!({"type": "object", "properties": {"entities": {"type": "array"}}});
+        let spec = |name: &str, destructive| ToolSpec {
+            name: name.into(),
+            description: format!("what {name} does"),
+            schema: schema.as_object().cloned().unwrap(),
+            read_only: false,
+            destructive,
+            idempotent: true,
+        };
+        vec![spec("light", false), spec("lock_unlock", true)]
+    }
+
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        args: serde_json::Map<String, Value>,
+        by: Principal,
+        progress: Progress,
+    ) -> BoxFuture<'a, Result<ToolReply, ToolError>> {
+        self.called.lock().unwrap().push((name.into(), Value::Object(args), by));
+        let result = match name {
+            "light" => {
+                progress("sent to light.kitchen".into());
+                let outcomes = json!({"outcomes": [{"entity": "light.kitchen", "outcome": "confirmed"}]});
+                let text = "The kitchen light is on.".to_owned();
+                Ok(ToolReply { text, result: outcomes, is_error: false, approval_id: None })
+            }
+            "lock_unlock" => Ok(ToolReply {
+                text: "Waiting for approval.".into(),
+                result: json!({"outcomes": []}),
+                is_error: false,
+                approval_id: Some("01A".into()),
+            }),
+            other => Err(ToolError::Unknown(other.into())),
+        };
+        async { result }.boxed()
     }
 }
 

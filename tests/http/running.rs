@@ -15,11 +15,12 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
 use crate::client::{Response, raw, request};
-use crate::fake::{Fake, fake};
+use crate::fake::{Fake, FakeTools, fake};
 
 pub struct Running {
     pub address: SocketAddr,
     pub fake: Arc<Fake>,
+    pub tools: Arc<FakeTools>,
     pub tokens: Arc<TokenStore>,
     /// The owner's token: read, command, approve.
     pub owner: String,
@@ -49,16 +50,16 @@ impl Running {
         let clock = Clock::system();
         let (tokens, first) = TokenStore::open(directory.path(), clock.clone()).unwrap();
         let owner = std::fs::read_to_string(first.unwrap()).unwrap().trim().to_owned();
-        let (tokens, fake) = (Arc::new(tokens), fake());
+        let (tokens, fake, tools) = (Arc::new(tokens), fake(), Arc::new(FakeTools::default()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Shared::new(settings, fake.clone(), tokens.clone(), None, clock);
+        let shared = Shared::new(settings, fake.clone(), tokens.clone(), Some(tools.clone()), clock);
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async {
             let _ = stopped.await;
         };
         let server = tokio::spawn(serve(listener, tls, shutdown, Arc::new(shared)));
-        Self { address, fake, tokens, owner, directory, stop: Some(stop), server }
+        Self { address, fake, tools, tokens, owner, directory, stop: Some(stop), server }
     }
 
     pub fn token(&self, name: &str, kind: TokenKind, scopes: &[Scope]) -> String {
