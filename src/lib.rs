@@ -9,6 +9,7 @@ pub mod journal;
 pub mod model;
 pub mod mqtt;
 pub mod policy;
+pub mod schedule;
 pub mod settings;
 pub mod strict_json;
 pub mod tools;

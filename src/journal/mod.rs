@@ -2,7 +2,7 @@
 //!
 //! The heart is the append-only table of events with a hash chain over it ([`Journal::append`], [`Journal::verify`]);
 //! a task's state is a fold over its events. Beside it, in the same file and the same transactions: approvals with
-//! compare-and-swap ([`approvals`]), lists ([`lists`]), memory, budget and first
+//! compare-and-swap ([`approvals`]), schedules and timers ([`due`]), lists ([`lists`]), memory, budget and first
 //! results by command id ([`memory`]), and the embedded broker's retained messages.
 //!
 //! It knows plain types only: what an event's kind and JSON mean, which edge of an approval is allowed, and when a
@@ -13,6 +13,7 @@
 
 pub mod approvals;
 mod chain;
+pub mod due;
 mod error;
 mod events;
 pub mod lists;
@@ -187,7 +188,7 @@ impl Journal {
     pub async fn set_size_limit(&self, bytes: u64) -> Result<(), JournalError> {
         self.write(Durability::Normal, move |conn| {
             let page: i64 = conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
-            let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page.max(1);
+            let pages = (i64::try_from(bytes).unwrap_or(i64::MAX) / page.max(1)).max(1);
             conn.pragma_update_and_check(None, "max_page_count", pages, |row| row.get::<_, i64>(0))?;
             Ok(())
         })
