@@ -6,6 +6,8 @@ mod common;
 mod broker;
 #[path = "mqtt/brokers.rs"]
 mod brokers;
+#[path = "mqtt/channel.rs"]
+mod channel;
 #[path = "mqtt/conformance.rs"]
 mod conformance;
 #[path = "mqtt/faults.rs"]

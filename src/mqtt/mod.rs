@@ -6,5 +6,7 @@
 //! This module decides nothing and reads no device's payload: codecs in `devices` do.
 
 pub mod broker;
+pub mod inbox;
 pub mod link;
+pub mod outbox;
 pub mod topics;

@@ -6,7 +6,7 @@
 mod filter;
 mod trie;
 
-pub use filter::{BadTopic, check_filter, check_topic, matches, within};
+pub use filter::{BadTopic, check_filter, check_topic, matches, overlap, within};
 pub use trie::FilterTrie;
 
 /// Longest topic or filter that we accept or send, in bytes. MQTT allows 65,535; no house needs them.
@@ -86,6 +86,12 @@ impl Topics {
     /// The filters of everything that we listen to on our own tree.
     pub fn subscriptions(&self) -> Vec<String> {
         vec![self.command(), self.stop(), self.decision("+")]
+    }
+
+    /// Whether a filter for devices would also catch what is sent to us. Some brokers deliver a message once for each
+    /// filter that matches it, and a command must not arrive twice; so such a filter is not subscribed.
+    pub fn disturbed_by(&self, filter: &str) -> bool {
+        self.subscriptions().iter().any(|own| overlap(own, filter))
     }
 
     /// Whether a topic lies in our own tree. No device may be made to speak or listen there.
@@ -199,6 +205,22 @@ mod tests {
             ("x/homeloop/home", false),
         ] {
             assert_eq!(topics.owns(topic), owned, "{topic}");
+        }
+    }
+
+    #[test]
+    fn filters_that_catch_commands_are_known() {
+        let topics = topics();
+        for (filter, disturbs) in [
+            ("#", true),
+            ("homeloop/#", true),
+            ("+/+/command", true),
+            ("homeloop/home/approval/+/+", true),
+            ("+/+/BTtoMQTT/x", false),
+            ("zigbee2mqtt/#", false),
+            ("homeloop/home/reply/#", false),
+        ] {
+            assert_eq!(topics.disturbed_by(filter), disturbs, "{filter}");
         }
     }
 

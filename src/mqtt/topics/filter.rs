@@ -106,6 +106,23 @@ pub fn within(inner: &str, outer: &str) -> bool {
     levels.next().is_none()
 }
 
+/// Whether some topic is matched by both filters.
+pub fn overlap(one: &str, other: &str) -> bool {
+    let dollar = |filter: &str| filter.starts_with('$');
+    let wild = |filter: &str| filter.starts_with(['+', '#']);
+    if (dollar(one) && wild(other)) || (wild(one) && dollar(other)) {
+        return false;
+    }
+    let (mut one, mut other) = (one.split('/'), other.split('/'));
+    loop {
+        match (one.next(), other.next()) {
+            (Some("#"), _) | (_, Some("#")) | (None, None) => return true,
+            (Some(a), Some(b)) if a == b || a == "+" || b == "+" => {}
+            (Some(_), Some(_) | None) | (None, Some(_)) => return false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +171,24 @@ mod tests {
             ("/+", "/a", true),
         ] {
             assert_eq!(matches(filter, topic), expected, "{filter} {topic}");
+        }
+    }
+
+    #[test]
+    fn filters_overlap() {
+        for (one, other, expected) in [
+            ("a/b", "a/b", true),
+            ("a/+", "+/b", true),
+            ("a/#", "a", true),
+            ("#", "a/b", true),
+            ("+/+/x", "a/b/y", false),
+            ("a/+", "a", false),
+            ("a/b/#", "a/+", true),
+            ("#", "$SYS/x", false),
+            ("a", "b", false),
+        ] {
+            assert_eq!(overlap(one, other), expected, "{one} {other}");
+            assert_eq!(overlap(other, one), expected, "{other} {one}");
         }
     }
 
