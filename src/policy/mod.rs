@@ -7,6 +7,7 @@
 mod answer;
 mod approval;
 mod decide;
+mod describe;
 mod limits;
 mod lockout;
 mod permit;

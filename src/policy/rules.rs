@@ -12,6 +12,7 @@ use super::approval::ApprovalSettings;
 use super::decide::{Asked, Decision, Facts, Leaf};
 use super::limits::Limits;
 use super::principal::{Channel, Principal};
+use super::tier::Tier;
 use crate::home::{Arg, ArgValue, Domain, EntityId, Verb};
 
 /// Everything that decides besides the table: the effective policy of this home.
@@ -133,6 +134,44 @@ pub enum RuleError {
 }
 
 impl Rule {
+    /// The rule behind a tier that the home file gives an entity, with its reason. G1 lowers from G2, G2 asks, G3
+    /// denies.
+    pub fn for_entity(entity: EntityId, tier: Tier, reason: &str) -> Self {
+        let decision = match tier {
+            Tier::Read | Tier::Act => Decision::Allow,
+            Tier::Ask => Decision::Ask,
+            Tier::Never => Decision::Deny,
+        };
+        Self {
+            name: format!("home file: {entity}"),
+            decision,
+            reason: Some(reason.to_owned()),
+            entities: vec![entity],
+            ..Self::empty(Decision::Deny)
+        }
+    }
+
+    /// A rule without conditions, to be filled in.
+    pub fn empty(decision: Decision) -> Self {
+        Self {
+            name: String::new(),
+            decision,
+            reason: None,
+            entities: Vec::new(),
+            domains: Vec::new(),
+            areas: Vec::new(),
+            verbs: Vec::new(),
+            args: BTreeMap::new(),
+            principals: Vec::new(),
+            channels: Vec::new(),
+            hours: None,
+            days: Vec::new(),
+            somebody_home: None,
+            alarm: Vec::new(),
+            tainted: None,
+        }
+    }
+
     /// Checks what the types cannot say.
     pub fn check(&self) -> Result<(), RuleError> {
         let conditions = !self.entities.is_empty()
