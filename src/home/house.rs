@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::entity::{Entity, EntityId};
 use super::place::{Places, Scene};
@@ -15,9 +16,17 @@ pub struct House {
     pub scenes: BTreeMap<String, Scene>,
     entities: BTreeMap<EntityId, Arc<Entity>>,
     states: HashMap<EntityId, State>,
-    /// Counts changes of the registry (not of states): what is derived from it is rebuilt when it grows.
+    /// Grows with every change of the registry (not of states): what is derived from it is rebuilt then. No two
+    /// contents of any registry of this process have the same one, except clones; 0 is the empty registry.
     revision: u64,
     sequence: u64,
+}
+
+/// The last revision given to any registry.
+static REVISION: AtomicU64 = AtomicU64::new(0);
+
+fn next_revision() -> u64 {
+    REVISION.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// A report that was applied.
@@ -31,12 +40,12 @@ pub struct Change {
 
 impl House {
     pub fn new(places: Places) -> Self {
-        Self { places, ..Self::default() }
+        Self { places, revision: next_revision(), ..Self::default() }
     }
 
     /// Adds or replaces an entity; a known state is kept.
     pub fn insert(&mut self, entity: Entity) {
-        self.revision += 1;
+        self.revision = next_revision();
         self.states.entry(entity.id.clone()).or_default();
         self.entities.insert(entity.id.clone(), Arc::new(entity));
     }
@@ -45,12 +54,14 @@ impl House {
     pub fn remove(&mut self, id: &EntityId) -> bool {
         let was = self.entities.remove(id).is_some();
         self.states.remove(id);
-        self.revision += u64::from(was);
+        if was {
+            self.revision = next_revision();
+        }
         was
     }
 
     pub fn insert_scene(&mut self, scene: Scene) {
-        self.revision += 1;
+        self.revision = next_revision();
         self.scenes.insert(scene.id.clone(), scene);
     }
 
