@@ -1,0 +1,269 @@
+//! Sentences that need what was said before: answers to our question, corrections, "and upstairs?", "again".
+
+use crate::home::{Action, Verb};
+
+use super::answer::Asker;
+use super::clause::{Clause, Np};
+use super::command::Command;
+use super::index::Target;
+use super::lattice::Span;
+use super::lexicon::Sense;
+use super::understand::Sentence;
+use super::understanding::{Intent, Understanding};
+use super::vocabulary::{Pred, Word};
+
+impl Command<'_> {
+    /// Reads a sentence as a part of the conversation; `None` where it stands by itself.
+    pub fn conversation(&self, sentence: &Sentence) -> Option<Understanding> {
+        let words = content(&sentence.row);
+        let only = |word: Word| !words.is_empty() && words.iter().all(|span| span.word(word));
+        if only(Word::NeverMind) {
+            return Some(self.nothing("never_mind"));
+        }
+        if let Some(pending) = &self.dialogue.pending
+            && let Some(understanding) = self.answered(pending, sentence, &words)
+        {
+            return Some(understanding);
+        }
+        if only(Word::Yes) || only(Word::No) || (only(Word::Filler) && !words.is_empty()) {
+            return Some(self.nothing("nothing_asked"));
+        }
+        if self.depth > 0 {
+            return None;
+        }
+        if only(Word::Again) && !self.dialogue.actions.is_empty() {
+            return Some(Understanding::Act(vec![Intent::Actions(self.dialogue.actions.clone())]));
+        }
+        let undo = words.iter().any(|span| span.sense(|sense| *sense == Sense::Pred(Pred::Undo)));
+        if undo && words.len() == 1 && !self.dialogue.actions.is_empty() {
+            let back = self.undone();
+            return Some(if back.is_empty() {
+                self.not_understood(Vec::new())
+            } else {
+                Understanding::Act(vec![Intent::Actions(back)])
+            });
+        }
+        self.follow_up(sentence, &words)
+    }
+
+    /// An answer to our own question.
+    fn answered(
+        &self,
+        pending: &super::dialogue::Pending,
+        sentence: &Sentence,
+        words: &[&Span],
+    ) -> Option<Understanding> {
+        let is = |word: Word| words.iter().any(|span| span.word(word));
+        let verb = words.iter().any(|span| {
+            span.sense(|sense| matches!(sense, Sense::Pred(pred) if !matches!(pred, Pred::Set)))
+                && span.targets().is_empty()
+        });
+        if words.iter().all(|span| span.word(Word::No)) && !words.is_empty() {
+            return Some(self.nothing("never_mind"));
+        }
+        let done = |chosen: Vec<&super::dialogue::Alternative>| {
+            let mut intents = pending.rest.clone();
+            intents.extend(chosen.iter().flat_map(|one| one.intents.iter().cloned()));
+            Understanding::Act(intents)
+        };
+        if pending.all_allowed
+            && !verb
+            && (is(Word::All) || is(Word::Both) || is(Word::Them))
+            && words.len() <= 2
+        {
+            return Some(done(pending.alternatives.iter().collect()));
+        }
+        if let [only] = pending.alternatives.as_slice()
+            && words.iter().all(|span| span.word(Word::Yes))
+        {
+            return Some(done(vec![only]));
+        }
+        if verb {
+            return None;
+        }
+        let clauses = sentence.clauses(self.index, self.lexicon);
+        let nps: Vec<&Np> = clauses.iter().flat_map(|clause| &clause.nps).collect();
+        let [np] = nps.as_slice() else { return None };
+        let fits: Vec<_> = pending
+            .alternatives
+            .iter()
+            .filter(|one| {
+                one.entities
+                    .iter()
+                    .all(|id| self.index.item_of(id.as_str()).is_some_and(|item| self.names(np, item)))
+            })
+            .collect();
+        (fits.len() == 1).then(|| done(fits))
+    }
+
+    /// Whether a noun phrase can name an item.
+    fn names(&self, np: &Np, position: usize) -> bool {
+        let Some(item) = self.index.items.get(position) else { return false };
+        np.unknown.is_empty()
+            && !np.nouns.is_empty()
+            && np.nouns.iter().all(|noun| {
+                noun.parts.contains(&position)
+                    || noun.classes.iter().any(|class| super::index::belongs(item, *class) > 0)
+                    || noun.targets.iter().any(|target| match target {
+                        Target::Entity(entity) => *entity == position,
+                        Target::Area(area) => item.area == Some(*area),
+                        Target::Floor(floor) => item.floor == Some(*floor),
+                        Target::Scene(_) => false,
+                    })
+            })
+    }
+
+    /// Corrections and ellipses: the last sentence with another place or thing.
+    fn follow_up(&self, sentence: &Sentence, words: &[&Span]) -> Option<Understanding> {
+        let text = self.dialogue.text.as_deref()?;
+        let corrects = words.first().is_some_and(|span| span.word(Word::No) || span.word(Word::Correction));
+        let clauses = sentence.clauses(self.index, self.lexicon);
+        let bare = clauses.iter().all(|clause| {
+            clause.preds.is_empty()
+                && clause.states.is_empty()
+                && clause.unknown.is_empty()
+                && !clause.has_value()
+                && clause.attributes.is_empty()
+                && clause.times.is_empty()
+        });
+        if !bare {
+            return None;
+        }
+        let other = words.iter().any(|span| span.word(Word::Other));
+        if corrects && other {
+            return self.the_other_one();
+        }
+        let nps: Vec<&Np> = clauses.iter().flat_map(|clause| &clause.nps).collect();
+        let [np] = nps.as_slice() else { return None };
+        if !np.unknown.is_empty() {
+            return None;
+        }
+        if corrects {
+            return self.corrected(np);
+        }
+        let linked = words.iter().any(|span| {
+            span.word(Word::And) || span.word(Word::What) || span.word(Word::Then) || span.word(Word::Link)
+        });
+        let marked = sentence.tokens.last().is_some_and(|token| token.text == "?");
+        if !linked && !marked {
+            return None;
+        }
+        let request = super::understand::Request { text, ..self.request.clone() };
+        let before = Sentence::read(&request, self.lexicon, self.index);
+        let mut clauses = before.clauses(self.index, self.lexicon);
+        for clause in &mut clauses {
+            replace(clause, np);
+        }
+        let command = Command { depth: self.depth + 1, ..*self };
+        Some(if before.asking { Asker { command: &command }.answer(&clauses) } else { command.act(&clauses) })
+    }
+
+    /// The last actions on the one of the same name or kind that was not meant.
+    fn the_other_one(&self) -> Option<Understanding> {
+        let [last] = self.dialogue.entities.as_slice() else { return None };
+        let entity = self.house.entity(last.as_str())?;
+        let others: Vec<_> = self
+            .index
+            .items
+            .iter()
+            .filter(|item| item.entity.id != *last && item.entity.domain() == entity.domain())
+            .collect();
+        let twins: Vec<_> = others.iter().filter(|item| item.entity.name == entity.name).collect();
+        let other = match (twins.as_slice(), others.as_slice()) {
+            ([twin], _) => **twin,
+            ([], [other]) => *other,
+            _ => return None,
+        };
+        let mut actions = self.undone();
+        actions.extend(self.repeated(&other.entity.id)?);
+        Some(Understanding::Act(vec![Intent::Actions(actions)]))
+    }
+
+    /// "No, the bedroom one."
+    fn corrected(&self, np: &Np) -> Option<Understanding> {
+        let last = self.dialogue.actions.first()?;
+        let items: Vec<_> = self
+            .index
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(position, item)| {
+                item.entity.domain() == last.entity.domain()
+                    && item.entity.action(last.verb).is_some()
+                    && self.names(np, *position)
+            })
+            .map(|(_, item)| item)
+            .collect();
+        // The one of the same name, where the new place has several.
+        let name = self.house.entity(last.entity.as_str()).map(|entity| entity.name.clone());
+        let same: Vec<_> = items.iter().filter(|item| Some(&item.entity.name) == name.as_ref()).collect();
+        let chosen = match (same.as_slice(), items.as_slice()) {
+            ([one], _) => **one,
+            (_, [one]) => *one,
+            _ => return None,
+        };
+        let mut actions = self.undone();
+        actions.extend(self.repeated(&chosen.entity.id)?);
+        Some(Understanding::Act(vec![Intent::Actions(actions)]))
+    }
+
+    /// The last actions, on another entity, as far as it has the verbs.
+    fn repeated(&self, id: &crate::home::EntityId) -> Option<Vec<Action>> {
+        let entity = self.house.entity(id.as_str())?;
+        self.dialogue
+            .actions
+            .iter()
+            .map(|action| {
+                entity.action(action.verb)?;
+                Some(Action { entity: id.clone(), ..action.clone() })
+            })
+            .collect()
+    }
+
+    /// What takes the last actions back. Only what was started is stopped: how it was before is not known, and
+    /// locks and alarms are never moved by a "no".
+    fn undone(&self) -> Vec<Action> {
+        self.dialogue
+            .actions
+            .iter()
+            .filter_map(|action| {
+                let back = match action.verb {
+                    Verb::TurnOn if action.args.is_empty() => Verb::TurnOff,
+                    Verb::Open => Verb::Close,
+                    Verb::Play => Verb::Pause,
+                    Verb::Mute => Verb::Unmute,
+                    _ => return None,
+                };
+                let entity = self.house.entity(action.entity.as_str())?;
+                entity.action(back)?;
+                Some(Action::new(action.entity.clone(), back))
+            })
+            .collect()
+    }
+}
+
+/// The spans that say something.
+fn content(row: &[Span]) -> Vec<&Span> {
+    let says = |span: &Span| {
+        span.word(Word::It) || span.sense(|sense| matches!(sense, Sense::Class(_) | Sense::Pred(_)))
+    };
+    row.iter().filter(|span| !span.is_mark() && (says(span) || !span.word(Word::Filler))).collect()
+}
+
+/// Puts another place, or another thing, into a clause.
+fn replace(clause: &mut Clause, np: &Np) {
+    if clause.nps.is_empty() {
+        clause.nps.push(np.clone());
+        return;
+    }
+    for known in &mut clause.nps {
+        if np.is_place() {
+            known.nouns.retain(|noun| !noun.is_place());
+            known.places.clone_from(&np.places);
+            known.nouns.extend(np.nouns.iter().cloned());
+        } else {
+            known.nouns.clone_from(&np.nouns);
+            known.places.clone_from(&np.places);
+        }
+    }
+}

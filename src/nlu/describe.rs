@@ -1,0 +1,423 @@
+//! States in words: what is asked of an entity, whether it holds, and how it is said.
+
+use chrono::{DateTime, Datelike, Utc};
+use chrono_tz::Tz;
+
+use crate::home::{Domain, State, attr};
+
+use super::command::number;
+use super::index::Item;
+use super::lexicon::Lexicon;
+use super::vocabulary::{Attribute, StateWord};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Truth {
+    Yes,
+    No,
+    Unknown,
+}
+
+fn kind(item: &Item) -> &str {
+    item.entity.device_class.as_deref().unwrap_or("")
+}
+
+/// Whether a state can be asked of an entity at all.
+pub fn can_be(item: &Item, state: StateWord) -> bool {
+    let domain = item.entity.domain();
+    let openable = matches!(kind(item), "door" | "window" | "garage_door" | "opening" | "");
+    match state {
+        StateWord::On | StateWord::Off => !matches!(
+            domain,
+            Domain::Lock
+                | Domain::Person
+                | Domain::Sensor
+                | Domain::Weather
+                | Domain::Scene
+                | Domain::Todo
+                | Domain::Button
+                | Domain::Cover
+        ),
+        StateWord::Open | StateWord::Closed => {
+            matches!(domain, Domain::Cover | Domain::Valve) || (domain == Domain::BinarySensor && openable)
+        }
+        StateWord::Opening | StateWord::Closing => matches!(domain, Domain::Cover | Domain::Valve),
+        StateWord::Locked | StateWord::Unlocked | StateWord::Jammed => {
+            domain == Domain::Lock || (domain == Domain::BinarySensor && kind(item) == "lock")
+        }
+        StateWord::Playing | StateWord::Paused => {
+            matches!(domain, Domain::MediaPlayer | Domain::Vacuum | Domain::Timer)
+        }
+        StateWord::Home | StateWord::Away => matches!(domain, Domain::Person | Domain::DeviceTracker),
+        StateWord::Armed | StateWord::Disarmed => domain == Domain::AlarmControlPanel,
+        StateWord::Detected | StateWord::Clear | StateWord::Charging => domain == Domain::BinarySensor,
+        StateWord::Low => matches!(domain, Domain::Sensor | Domain::BinarySensor) && kind(item) == "battery",
+        StateWord::Running => {
+            !matches!(domain, Domain::Sensor | Domain::Scene | Domain::Button | Domain::Lock)
+        }
+        StateWord::Cleaning | StateWord::Docked => matches!(domain, Domain::Vacuum | Domain::LawnMower),
+        StateWord::Available | StateWord::Unavailable => true,
+    }
+}
+
+/// What "everything" and "what did I leave on" mean for a state: things that are used, not sensors.
+pub fn is_switched(item: &Item, state: StateWord) -> bool {
+    let domain = item.entity.domain();
+    match state {
+        StateWord::On | StateWord::Off | StateWord::Running => {
+            matches!(
+                domain,
+                Domain::Light | Domain::Switch | Domain::Fan | Domain::MediaPlayer | Domain::Humidifier
+            ) && !item.critical
+        }
+        StateWord::Open
+        | StateWord::Closed
+        | StateWord::Locked
+        | StateWord::Unlocked
+        | StateWord::Playing
+        | StateWord::Paused
+        | StateWord::Home
+        | StateWord::Away
+        | StateWord::Armed
+        | StateWord::Disarmed
+        | StateWord::Detected
+        | StateWord::Clear
+        | StateWord::Low
+        | StateWord::Cleaning
+        | StateWord::Docked
+        | StateWord::Charging
+        | StateWord::Jammed
+        | StateWord::Available
+        | StateWord::Unavailable
+        | StateWord::Opening
+        | StateWord::Closing => true,
+    }
+}
+
+/// Whether `state` is what the entity reports.
+pub fn truth(item: &Item, known: Option<&State>, state: StateWord) -> Truth {
+    let Some(text) = known.and_then(State::text) else { return Truth::Unknown };
+    if matches!(text, "unavailable" | "unknown") {
+        return if state == StateWord::Unavailable { Truth::Yes } else { Truth::Unknown };
+    }
+    let binary = item.entity.domain() == Domain::BinarySensor;
+    let sure = |holds: bool| if holds { Truth::Yes } else { Truth::No };
+    match state {
+        StateWord::On | StateWord::Running => {
+            sure(!matches!(text, "off" | "idle" | "standby" | "closed" | "docked" | "disarmed" | "paused"))
+        }
+        StateWord::Off => sure(matches!(text, "off" | "standby" | "closed" | "disarmed" | "idle")),
+        StateWord::Open => sure(matches!(text, "open" | "opening") || (binary && text == "on")),
+        StateWord::Closed => sure(text == "closed" || (binary && text == "off")),
+        // A lock sensor is on when it is unlocked.
+        StateWord::Locked => sure(text == "locked" || (binary && text == "off")),
+        StateWord::Unlocked => {
+            sure(matches!(text, "unlocked" | "open" | "opening") || (binary && text == "on"))
+        }
+        StateWord::Playing => sure(matches!(text, "playing" | "buffering")),
+        StateWord::Paused => sure(text == "paused"),
+        StateWord::Home => sure(text == "home"),
+        StateWord::Away => sure(text != "home"),
+        StateWord::Armed => sure(text.starts_with("armed") || matches!(text, "triggered" | "pending")),
+        StateWord::Disarmed => sure(text == "disarmed"),
+        StateWord::Detected | StateWord::Charging => sure(text == "on"),
+        StateWord::Clear => sure(text == "off"),
+        StateWord::Low => match text.parse::<f64>() {
+            Ok(level) => sure(level <= 20.0),
+            Err(_) => sure(text == "on"),
+        },
+        StateWord::Cleaning => sure(matches!(text, "cleaning" | "mowing")),
+        StateWord::Docked => sure(text == "docked"),
+        StateWord::Jammed => sure(text == "jammed"),
+        StateWord::Available => Truth::Yes,
+        StateWord::Unavailable => Truth::No,
+        StateWord::Opening => sure(text == "opening"),
+        StateWord::Closing => sure(text == "closing"),
+    }
+}
+
+/// The state of an entity as it is said: "open", "21.5 °C", "on at 40 %".
+pub fn state(lexicon: &Lexicon, item: &Item, known: Option<&State>) -> String {
+    let Some(text) = known.and_then(State::text) else {
+        return lexicon.phrase("unknown").unwrap_or("unknown").to_owned();
+    };
+    let domain = item.entity.domain();
+    if let Ok(value) = text.parse::<f64>() {
+        return match (domain, item.entity.unit.as_deref()) {
+            (Domain::Todo, _) => lexicon.say("items", &[("count", text)]),
+            (_, Some(unit)) => with_unit(&number(value), unit),
+            (_, None) if kind(item) == "battery" => with_unit(&number(value), "%"),
+            (_, None) => number(value),
+        };
+    }
+    let word = if domain == Domain::BinarySensor { binary(item, text) } else { text };
+    let mut said = lexicon.phrase(&format!("is.{word}")).unwrap_or(word).replace('_', " ");
+    if domain == Domain::Light
+        && text == "on"
+        && let Some(level) = known.and_then(|state| state.attribute_number(attr::BRIGHTNESS))
+        && level > 0.0
+    {
+        said = lexicon.say("on_at", &[("state", &said), ("percent", &number((level / 2.55).round()))]);
+    }
+    said
+}
+
+fn binary<'a>(item: &'a Item, text: &'a str) -> &'a str {
+    let on = text == "on";
+    if !on && text != "off" {
+        return text;
+    }
+    match kind(item) {
+        "door" | "window" | "garage_door" | "opening" => {
+            if on {
+                "open"
+            } else {
+                "closed"
+            }
+        }
+        "lock" => {
+            if on {
+                "unlocked"
+            } else {
+                "locked"
+            }
+        }
+        "motion" | "occupancy" | "presence" | "smoke" | "gas" | "carbon_monoxide" | "moisture" | "sound"
+        | "vibration" | "tamper" => {
+            if on {
+                "detected"
+            } else {
+                "clear"
+            }
+        }
+        "battery" => {
+            if on {
+                "low"
+            } else {
+                "normal"
+            }
+        }
+        "connectivity" => {
+            if on {
+                "connected"
+            } else {
+                "disconnected"
+            }
+        }
+        "battery_charging" => {
+            if on {
+                "charging"
+            } else {
+                "not_charging"
+            }
+        }
+        "plug" => {
+            if on {
+                "plugged_in"
+            } else {
+                "unplugged"
+            }
+        }
+        "running" => {
+            if on {
+                "running"
+            } else {
+                "not_running"
+            }
+        }
+        _ => text,
+    }
+}
+
+fn with_unit(value: &str, unit: &str) -> String {
+    match unit {
+        "%" => format!("{value} %"),
+        _ => format!("{value} {unit}"),
+    }
+}
+
+/// Device classes of sensors for an attribute.
+fn classes(attribute: Attribute) -> &'static [&'static str] {
+    match attribute {
+        Attribute::Temperature => &["temperature"],
+        Attribute::Humidity => &["humidity", "moisture"],
+        Attribute::Battery => &["battery"],
+        Attribute::Power => &["power", "apparent_power"],
+        Attribute::Energy => &["energy"],
+        Attribute::Illuminance | Attribute::Brightness => &["illuminance"],
+        Attribute::CarbonDioxide => &["carbon_dioxide"],
+        Attribute::Pm25 => &["pm25"],
+        Attribute::AirQuality => &["aqi", "volatile_organic_compounds"],
+        Attribute::Pressure => &["atmospheric_pressure", "pressure"],
+        Attribute::Speed => &["wind_speed", "speed"],
+        Attribute::Volume
+        | Attribute::Color
+        | Attribute::ColorTemperature
+        | Attribute::TargetTemperature
+        | Attribute::Position
+        | Attribute::Tilt
+        | Attribute::Mode
+        | Attribute::FanMode
+        | Attribute::Swing
+        | Attribute::Preset
+        | Attribute::Source
+        | Attribute::Status
+        | Attribute::Title
+        | Attribute::Name
+        | Attribute::Age
+        | Attribute::Clock
+        | Attribute::Date => &[],
+    }
+}
+
+/// Names of state attributes for an attribute, in the order of preference.
+fn attributes(attribute: Attribute) -> &'static [&'static str] {
+    match attribute {
+        Attribute::Temperature => &[attr::CURRENT_TEMPERATURE, attr::TEMPERATURE],
+        Attribute::TargetTemperature => &[attr::TEMPERATURE, "target_temperature"],
+        Attribute::Humidity => &[attr::CURRENT_HUMIDITY, attr::HUMIDITY],
+        Attribute::Brightness => &[attr::BRIGHTNESS],
+        Attribute::ColorTemperature => &[attr::COLOR_TEMP_KELVIN],
+        Attribute::Color => &["color_name", attr::RGB_COLOR, attr::COLOR_MODE],
+        Attribute::Volume => &[attr::VOLUME_LEVEL],
+        Attribute::Position => &[attr::CURRENT_POSITION],
+        Attribute::Tilt => &[attr::CURRENT_TILT_POSITION],
+        Attribute::Speed => &[attr::PERCENTAGE],
+        Attribute::Mode => &["hvac_mode", attr::MODE, attr::PRESET_MODE],
+        Attribute::FanMode => &[attr::FAN_MODE],
+        Attribute::Swing => &[attr::SWING_MODE],
+        Attribute::Preset => &[attr::PRESET_MODE],
+        Attribute::Source => &[attr::SOURCE],
+        Attribute::Title => &[attr::MEDIA_TITLE],
+        Attribute::Battery => &[attr::BATTERY_LEVEL],
+        Attribute::Power
+        | Attribute::Energy
+        | Attribute::Illuminance
+        | Attribute::CarbonDioxide
+        | Attribute::Pm25
+        | Attribute::AirQuality
+        | Attribute::Pressure
+        | Attribute::Status
+        | Attribute::Name
+        | Attribute::Age
+        | Attribute::Clock
+        | Attribute::Date => &[],
+    }
+}
+
+/// Whether an entity knows an attribute.
+pub fn knows(item: &Item, known: Option<&State>, attribute: Attribute) -> bool {
+    let sensor = item.entity.domain() == Domain::Sensor
+        && (classes(attribute).contains(&kind(item))
+            || (attribute == Attribute::Temperature
+                && item.entity.unit.as_deref().is_some_and(|unit| unit.starts_with('°'))));
+    sensor
+        || known.is_some_and(|state| {
+            attributes(attribute)
+                .iter()
+                .any(|name| state.attributes.get(*name).is_some_and(|value| !value.is_null()))
+        })
+}
+
+/// An attribute as a number in the unit that people use.
+pub fn amount(item: &Item, known: Option<&State>, attribute: Attribute) -> Option<f64> {
+    let state = known?;
+    if item.entity.domain() == Domain::Sensor {
+        return state.number();
+    }
+    let (name, value) =
+        attributes(attribute).iter().find_map(|name| Some((*name, state.attribute_number(name)?)))?;
+    Some(match name {
+        attr::BRIGHTNESS => (value / 2.55).round(),
+        attr::VOLUME_LEVEL => (value * 100.0).round(),
+        _ => value,
+    })
+}
+
+/// An attribute as it is said, with its unit.
+pub fn value(lexicon: &Lexicon, item: &Item, known: Option<&State>, attribute: Attribute) -> Option<String> {
+    if item.entity.domain() == Domain::Sensor {
+        return Some(state(lexicon, item, known));
+    }
+    if let Some(value) = amount(item, known, attribute) {
+        let unit = match attribute {
+            Attribute::Temperature | Attribute::TargetTemperature => "°C",
+            Attribute::ColorTemperature => "K",
+            Attribute::Humidity
+            | Attribute::Brightness
+            | Attribute::Volume
+            | Attribute::Position
+            | Attribute::Tilt
+            | Attribute::Speed
+            | Attribute::Battery => "%",
+            _ => return Some(number(value)),
+        };
+        return Some(with_unit(&number(value), unit));
+    }
+    let state = known?;
+    attributes(attribute).iter().find_map(|name| {
+        let value = state.attributes.get(*name)?;
+        Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    })
+}
+
+/// How old a report is, where that matters: an hour or more.
+pub fn age(lexicon: &Lexicon, known: Option<&State>, now: DateTime<Tz>) -> String {
+    let Some(at) = known.and_then(|state| state.reported).map(|stamp| stamp.at) else { return String::new() };
+    let minutes = (now.with_timezone(&Utc) - at).num_minutes();
+    if minutes < 60 {
+        return String::new();
+    }
+    lexicon.say("reported", &[("age", &ago(lexicon, minutes))])
+}
+
+fn ago(lexicon: &Lexicon, minutes: i64) -> String {
+    let (key, count) = match minutes {
+        0 => return lexicon.phrase("just_now").unwrap_or_default().to_owned(),
+        1..=89 => ("minutes_ago", minutes),
+        90..=2159 => ("hours_ago", (minutes + 30) / 60),
+        _ => ("days_ago", (minutes + 720) / 1440),
+    };
+    let key = if count == 1 { format!("{key}_one") } else { key.to_owned() };
+    lexicon.say(&key, &[("count", &count.to_string())])
+}
+
+/// "The kitchen light has been on since …".
+pub fn since(lexicon: &Lexicon, name: &str, is: &str, known: Option<&State>, now: DateTime<Tz>) -> String {
+    match known.and_then(|state| state.changed_at) {
+        Some(at) => {
+            let minutes = (now.with_timezone(&Utc) - at).num_minutes().max(0);
+            let clock = at.with_timezone(&now.timezone()).format("%H:%M").to_string();
+            lexicon.say(
+                "since",
+                &[("name", name), ("is", is), ("clock", &clock), ("age", &ago(lexicon, minutes))],
+            )
+        }
+        None => lexicon.say("since_unknown", &[("name", name), ("is", is)]),
+    }
+}
+
+pub fn date(lexicon: &Lexicon, now: DateTime<Tz>) -> String {
+    let day = now.weekday().num_days_from_monday().to_string();
+    let weekday = lexicon.phrase(&format!("day.{day}")).unwrap_or_default().to_owned();
+    let month = lexicon.phrase(&format!("month.{}", now.month())).unwrap_or_default().to_owned();
+    lexicon.say(
+        "date",
+        &[
+            ("weekday", &weekday),
+            ("month", &month),
+            ("day", &now.day().to_string()),
+            ("year", &now.year().to_string()),
+        ],
+    )
+}
+
+/// "a, b and c".
+pub fn list(lexicon: &Lexicon, names: &[String]) -> String {
+    let comma = lexicon.phrase("comma").unwrap_or(", ");
+    let and = lexicon.phrase("and").unwrap_or(" and ");
+    match names.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, rest)) => format!("{}{and}{last}", rest.join(comma)),
+    }
+}

@@ -1,0 +1,90 @@
+//! The short memory of one conversation: what was last done and to what, and our own open question.
+
+use serde::{Deserialize, Serialize};
+
+use crate::home::{Action, EntityId};
+
+use super::understanding::{Intent, Understanding};
+
+/// The state of a conversation. Serialisable, a few hundred bytes; the caller keeps one per conversation and
+/// forgets it after some minutes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Dialogue {
+    /// What was last acted on or answered about, in order.
+    pub entities: Vec<EntityId>,
+    /// The actions of the last command, for "undo", "again" and corrections.
+    pub actions: Vec<Action>,
+    /// The last command or question as it was said, for "and upstairs?" and "no, the bedroom one".
+    pub text: Option<String>,
+    /// Our question, if it is still open.
+    pub pending: Option<Pending>,
+}
+
+/// A question that we asked, with what each answer means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pending {
+    /// What would be done for each alternative.
+    pub alternatives: Vec<Alternative>,
+    /// Whether "all" or "both" is an answer.
+    pub all_allowed: bool,
+    /// What else the sentence asked for, done together with the choice.
+    pub rest: Vec<Intent>,
+}
+
+/// One possible answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    pub entities: Vec<EntityId>,
+    /// As it is called in the question.
+    pub name: String,
+    pub intents: Vec<Intent>,
+}
+
+impl Dialogue {
+    /// Remembers what `text` was understood as. Refusals and misunderstandings leave what was there, except that
+    /// our question is closed: the next sentence is a new one.
+    pub fn update(&mut self, text: &str, understanding: &Understanding) {
+        self.pending = None;
+        match understanding {
+            Understanding::Act(intents) => {
+                self.actions = intents.iter().flat_map(actions_of).cloned().collect();
+                let mut entities: Vec<EntityId> = Vec::new();
+                for action in &self.actions {
+                    if !entities.contains(&action.entity) {
+                        entities.push(action.entity.clone());
+                    }
+                }
+                if !entities.is_empty() {
+                    self.entities = entities;
+                }
+                self.text = Some(text.to_owned());
+            }
+            Understanding::Answer { entities, .. } => {
+                self.entities.clone_from(entities);
+                self.actions.clear();
+                self.text = Some(text.to_owned());
+            }
+            Understanding::Ask { pending, .. } => {
+                self.pending = Some(pending.clone());
+                self.text = Some(text.to_owned());
+            }
+            Understanding::Refuse { .. }
+            | Understanding::Nothing { .. }
+            | Understanding::NotUnderstood { .. } => {}
+        }
+    }
+}
+
+fn actions_of(intent: &Intent) -> Vec<&Action> {
+    match intent {
+        Intent::Actions(actions) => actions.iter().collect(),
+        Intent::Schedule { intents, .. } => intents.iter().flat_map(actions_of).collect(),
+        Intent::Scene(_)
+        | Intent::ScheduleQuery
+        | Intent::ScheduleCancel { .. }
+        | Intent::Timer(_)
+        | Intent::List(_)
+        | Intent::Broadcast { .. }
+        | Intent::StopAll => Vec::new(),
+    }
+}

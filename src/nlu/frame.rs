@@ -1,0 +1,330 @@
+//! What a command clause asks for, before it is known of which thing.
+
+use crate::home::Domain;
+
+use super::clause::{Clause, Np};
+use super::number::Value;
+use super::vocabulary::{Attribute, Class, Mode, Pred, Remark, StateWord, Word};
+
+/// How much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Amount {
+    To(Value),
+    /// A signed change; percent points or degrees.
+    By(f64),
+    /// A step up or down, with its size.
+    Step {
+        up: bool,
+        size: Size,
+    },
+    Max,
+    Min,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    Little,
+    Usual,
+    Lot,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    pub pred: Pred,
+    pub attribute: Option<Attribute>,
+    pub amount: Option<Amount>,
+    /// Index into the colours.
+    pub color: Option<usize>,
+    /// Kelvin.
+    pub white: Option<u16>,
+    pub mode: Option<Mode>,
+    pub nps: Vec<Np>,
+    pub except: Vec<Np>,
+    /// From a remark ("too bright in here"): only what is on is meant.
+    pub remark: bool,
+}
+
+impl Frame {
+    /// The frame of a clause; `None` where it says nothing to do.
+    pub fn of(clause: &Clause) -> Option<Self> {
+        let mut frame = Self {
+            pred: Pred::Set,
+            attribute: attribute(clause),
+            amount: None,
+            color: clause.colors.last().copied(),
+            white: clause.whites.last().copied(),
+            mode: clause.modes.last().copied(),
+            nps: clause.nps.clone(),
+            except: clause.except.clone(),
+            remark: false,
+        };
+        if let Some(remark) = clause.remarks.first() {
+            frame.remark(*remark);
+            return Some(frame);
+        }
+        frame.pred = pred(clause)?;
+        frame.amount = amount(clause, frame.pred);
+        if clause.word(Word::All) || clause.word(Word::Both) {
+            for np in &mut frame.nps {
+                np.all = true;
+            }
+        }
+        // "set it to warm": a white; "switch to cool": a mode.
+        Some(frame)
+    }
+
+    /// The frame of a question: it asks nothing to be done.
+    pub fn question() -> Self {
+        Self {
+            pred: Pred::Tell,
+            attribute: None,
+            amount: None,
+            color: None,
+            white: None,
+            mode: None,
+            nps: Vec::new(),
+            except: Vec::new(),
+            remark: false,
+        }
+    }
+
+    fn remark(&mut self, remark: Remark) {
+        self.remark = true;
+        self.pred = match remark {
+            Remark::Bright => Pred::Dimmer,
+            Remark::Dark => Pred::Brighter,
+            Remark::Warm => Pred::Colder,
+            Remark::Cold => Pred::Warmer,
+            Remark::Loud => Pred::Quieter,
+            Remark::Quiet => Pred::Louder,
+            Remark::Humid | Remark::Dry => Pred::Set,
+        };
+        self.amount = Some(Amount::Step {
+            up: matches!(remark, Remark::Dark | Remark::Cold | Remark::Quiet),
+            size: Size::Usual,
+        });
+    }
+
+    /// Whether it names a setting or a value.
+    pub fn sets(&self) -> bool {
+        self.amount.is_some() || self.color.is_some() || self.white.is_some() || self.mode.is_some()
+    }
+
+    /// The kind of thing that is meant where none is named: volume is of players, brightness of lights.
+    pub fn implied(&self) -> Option<Class> {
+        let by_attribute = self.attribute.and_then(|attribute| match attribute {
+            Attribute::Brightness | Attribute::Color | Attribute::ColorTemperature => Some(Class::Light),
+            Attribute::Temperature if self.is_kelvin() => Some(Class::Light),
+            Attribute::Temperature
+            | Attribute::TargetTemperature
+            | Attribute::FanMode
+            | Attribute::Preset => Some(Class::Climate),
+            Attribute::Volume | Attribute::Source | Attribute::Title => Some(Class::Media),
+            Attribute::Position | Attribute::Tilt => Some(Class::Cover),
+            Attribute::Speed | Attribute::Swing => Some(Class::Fan),
+            Attribute::Humidity => Some(Class::Humidifier),
+            Attribute::Mode
+            | Attribute::Battery
+            | Attribute::Power
+            | Attribute::Energy
+            | Attribute::Illuminance
+            | Attribute::CarbonDioxide
+            | Attribute::Pm25
+            | Attribute::AirQuality
+            | Attribute::Pressure
+            | Attribute::Status
+            | Attribute::Name
+            | Attribute::Age
+            | Attribute::Clock
+            | Attribute::Date => None,
+        });
+        by_attribute.or_else(|| self.implied_by_pred())
+    }
+
+    fn implied_by_pred(&self) -> Option<Class> {
+        match self.pred {
+            Pred::Brighter | Pred::Dimmer => Some(Class::Light),
+            Pred::Louder
+            | Pred::Quieter
+            | Pred::Play
+            | Pred::Pause
+            | Pred::Resume
+            | Pred::Next
+            | Pred::Previous
+            | Pred::Mute
+            | Pred::Unmute => Some(Class::Media),
+            Pred::Warmer | Pred::Colder => Some(Class::Climate),
+            Pred::Faster | Pred::Slower => Some(Class::Fan),
+            Pred::Lock | Pred::Unlock => Some(Class::Lock),
+            Pred::Arm | Pred::ArmHome | Pred::ArmAway | Pred::ArmNight | Pred::ArmVacation | Pred::Disarm => {
+                Some(Class::Alarm)
+            }
+            Pred::Dock | Pred::Clean => Some(Class::Vacuum),
+            Pred::Mow => Some(Class::Mower),
+            Pred::Water => Some(Class::Valve),
+            Pred::Set | Pred::On | Pred::Raise | Pred::Lower => match self.amount {
+                Some(Amount::To(Value::Celsius(_) | Value::Fahrenheit(_))) => Some(Class::Climate),
+                Some(Amount::To(Value::Kelvin(_))) => Some(Class::Light),
+                _ if self.color.is_some() || self.white.is_some() => Some(Class::Light),
+                _ => None,
+            },
+            Pred::Off
+            | Pred::Open
+            | Pred::Close
+            | Pred::OnOrOpen
+            | Pred::OffOrClose
+            | Pred::Toggle
+            | Pred::Stop
+            | Pred::Start
+            | Pred::Locate
+            | Pred::Press
+            | Pred::Run
+            | Pred::Activate
+            | Pred::Cancel
+            | Pred::Add
+            | Pred::Remove
+            | Pred::Broadcast
+            | Pred::Tell
+            | Pred::Wake
+            | Pred::Undo => None,
+        }
+    }
+
+    /// Whether its value is a colour temperature.
+    pub fn is_kelvin(&self) -> bool {
+        self.white.is_some()
+            || self.attribute == Some(Attribute::ColorTemperature)
+            || match self.amount {
+                Some(Amount::To(Value::Kelvin(_))) => true,
+                Some(Amount::To(Value::Number(number))) => (1000.0..=10_000.0).contains(&number),
+                Some(
+                    Amount::To(
+                        Value::Percent(_) | Value::Celsius(_) | Value::Fahrenheit(_) | Value::Duration(_),
+                    )
+                    | Amount::By(_)
+                    | Amount::Step { .. }
+                    | Amount::Max
+                    | Amount::Min,
+                )
+                | None => false,
+            }
+    }
+
+    /// Whether things of this domain take it at all.
+    pub fn fits(&self, domain: Domain) -> bool {
+        super::act::fits(self, domain)
+    }
+}
+
+fn attribute(clause: &Clause) -> Option<Attribute> {
+    let known = |wanted: Attribute| clause.attributes.contains(&wanted).then_some(wanted);
+    // The more special one wins where two were said ("color temperature", "fan speed mode").
+    known(Attribute::ColorTemperature)
+        .or_else(|| known(Attribute::TargetTemperature))
+        .or_else(|| clause.attributes.iter().find(|attribute| **attribute != Attribute::Status).copied())
+}
+
+/// The one thing that the verbs and states of a clause ask for.
+fn pred(clause: &Clause) -> Option<Pred> {
+    let special = clause
+        .preds
+        .iter()
+        .rev()
+        .find(|pred| {
+            !matches!(pred, Pred::Set | Pred::Tell | Pred::Start | Pred::Play | Pred::Activate | Pred::Run)
+        })
+        .or_else(|| clause.preds.iter().rev().find(|pred| !matches!(pred, Pred::Set | Pred::Tell)))
+        .copied();
+    let up = clause.word(Word::Up);
+    let down = clause.word(Word::Down);
+    if let Some(special) = special {
+        return Some(special);
+    }
+    if let Some(state) = clause.states.last() {
+        return state_pred(*state);
+    }
+    if up || down {
+        return Some(if up { Pred::Raise } else { Pred::Lower });
+    }
+    if clause.pred(Pred::Set) || (clause.preds.is_empty() && clause.has_value()) {
+        return Some(Pred::Set);
+    }
+    clause.preds.last().copied()
+}
+
+fn state_pred(state: StateWord) -> Option<Pred> {
+    Some(match state {
+        StateWord::On | StateWord::Running => Pred::On,
+        StateWord::Off => Pred::Off,
+        StateWord::Open | StateWord::Opening => Pred::Open,
+        StateWord::Closed | StateWord::Closing => Pred::Close,
+        StateWord::Locked => Pred::Lock,
+        StateWord::Unlocked => Pred::Unlock,
+        StateWord::Playing => Pred::Resume,
+        StateWord::Paused => Pred::Pause,
+        StateWord::Armed => Pred::Arm,
+        StateWord::Disarmed => Pred::Disarm,
+        StateWord::Cleaning => Pred::Clean,
+        StateWord::Docked | StateWord::Charging => Pred::Dock,
+        StateWord::Home
+        | StateWord::Away
+        | StateWord::Detected
+        | StateWord::Clear
+        | StateWord::Low
+        | StateWord::Jammed
+        | StateWord::Available
+        | StateWord::Unavailable => return None,
+    })
+}
+
+/// Up, down or neither.
+fn direction(clause: &Clause, pred: Pred) -> Option<bool> {
+    match pred {
+        Pred::Raise | Pred::Brighter | Pred::Louder | Pred::Warmer | Pred::Faster => Some(true),
+        Pred::Lower | Pred::Dimmer | Pred::Quieter | Pred::Colder | Pred::Slower => Some(false),
+        Pred::Set if clause.word(Word::Up) => Some(true),
+        Pred::Set if clause.word(Word::Down) => Some(false),
+        _ => None,
+    }
+}
+
+fn amount(clause: &Clause, pred: Pred) -> Option<Amount> {
+    let direction = direction(clause, pred);
+    let value = clause.values.iter().rev().find(|value| !matches!(value, Value::Duration(_))).copied();
+    if let Some(value) = value {
+        let plain = match value {
+            Value::Number(number)
+            | Value::Percent(number)
+            | Value::Celsius(number)
+            | Value::Fahrenheit(number)
+            | Value::Kelvin(number) => number,
+            Value::Duration(_) => 0.0,
+        };
+        let relative = clause.word(Word::By) || (!clause.word(Word::To) && pred != Pred::Dimmer);
+        return Some(match direction {
+            Some(up) if relative => Amount::By(if up { plain } else { -plain }),
+            Some(_) | None => Amount::To(value),
+        });
+    }
+    if clause.word(Word::Max) {
+        return Some(Amount::Max);
+    }
+    if clause.word(Word::Min) {
+        return Some(Amount::Min);
+    }
+    if let Some(level) = clause.levels.last() {
+        let by = clause.word(Word::By);
+        return Some(match direction {
+            Some(up) if by => Amount::By(if up { f64::from(*level) } else { -f64::from(*level) }),
+            Some(_) | None => Amount::To(Value::Percent(f64::from(*level))),
+        });
+    }
+    let size = if clause.word(Word::Little) {
+        Size::Little
+    } else if clause.word(Word::Lot) {
+        Size::Lot
+    } else {
+        Size::Usual
+    };
+    direction.map(|up| Amount::Step { up, size })
+}

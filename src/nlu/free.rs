@@ -1,0 +1,313 @@
+//! Commands that hold free text: lists, announcements, and what to play.
+
+use crate::home::{Action, Arg, ArgValue, Domain, EntityId, Verb};
+
+use super::command::Command;
+use super::index::Item;
+use super::lexicon::Sense;
+use super::template::{Purpose, Slot, Slots};
+use super::text::{Token, joined};
+use super::understand::Sentence;
+use super::understanding::{Intent, ListChange, RefuseReason, Understanding};
+use super::vocabulary::{Class, Word};
+
+/// Which list a few words name.
+enum ListFound {
+    One(EntityId),
+    /// The house keeps no list entity: homeloop's own.
+    Own,
+    Several(Vec<EntityId>),
+}
+
+impl Command<'_> {
+    /// Tries the templates. The free text is never read as a command.
+    pub fn free_text(&self, sentence: &Sentence) -> Option<Understanding> {
+        self.free_text_of(&sentence.tokens, sentence)
+            .or_else(|| self.free_text_of(self.trimmed(&sentence.tokens), sentence))
+    }
+
+    fn free_text_of(&self, tokens: &[Token], sentence: &Sentence) -> Option<Understanding> {
+        let explained = !sentence.row.iter().any(|span| span.is_unknown());
+        for template in &self.lexicon.templates {
+            if template.purpose == Purpose::Play && (explained || sentence.asking) {
+                continue;
+            }
+            let accepts = |slot: Slot, from: usize, to: usize| match slot {
+                Slot::List => tokens.get(from..to).is_some_and(|said| self.list(said).is_some()),
+                Slot::Player => tokens.get(from..to).is_some_and(|said| !self.players(said).is_empty()),
+                Slot::Item | Slot::Message | Slot::Media => true,
+            };
+            if let Some(slots) = template.matches(tokens, &accepts) {
+                return Some(self.filled(template.purpose, tokens, &slots));
+            }
+        }
+        None
+    }
+
+    /// Without politeness before and marks behind.
+    fn trimmed<'t>(&self, tokens: &'t [Token]) -> &'t [Token] {
+        let mut tokens = tokens;
+        loop {
+            let Some(first) = tokens.first() else { return tokens };
+            let polite = self
+                .lexicon
+                .starting(&first.key)
+                .iter()
+                .filter(|phrase| {
+                    phrase.senses.contains(&Sense::Word(Word::Polite))
+                        || (phrase.senses.contains(&Sense::Word(Word::Filler))
+                            && phrase.keys.len() == 1
+                            && matches!(first.text.as_str(), "hey" | "ok" | "okay" | "hi" | "so"))
+                })
+                .find(|phrase| {
+                    phrase
+                        .keys
+                        .iter()
+                        .enumerate()
+                        .all(|(at, key)| tokens.get(at).is_some_and(|token| token.key == *key))
+                })
+                .map(|phrase| phrase.keys.len());
+            match polite.and_then(|length| tokens.get(length..)) {
+                Some(rest) if !rest.is_empty() => tokens = rest,
+                Some(_) | None => break,
+            }
+        }
+        while let Some((last, rest)) = tokens.split_last() {
+            let polite = last.kind == super::text::Kind::Mark || last.key == "please" || last.key == "吧";
+            if !polite {
+                break;
+            }
+            tokens = rest;
+        }
+        tokens
+    }
+
+    fn filled(&self, purpose: Purpose, tokens: &[Token], slots: &Slots) -> Understanding {
+        let range = |wanted: Slot| {
+            slots.iter().find(|(slot, _, _)| *slot == wanted).and_then(|(_, from, to)| tokens.get(*from..*to))
+        };
+        let text = |slot: Slot| range(slot).map(joined).unwrap_or_default();
+        match purpose {
+            Purpose::Broadcast => {
+                Understanding::Act(vec![Intent::Broadcast { message: text(Slot::Message), area: None }])
+            }
+            Purpose::Play => self.play(&text(Slot::Media), range(Slot::Player)),
+            Purpose::ListAdd | Purpose::ListComplete | Purpose::ListRemove | Purpose::ListRead => {
+                let item = text(Slot::Item);
+                let list = match range(Slot::List).and_then(|said| self.list(said)) {
+                    Some(ListFound::One(list)) => Some(list),
+                    Some(ListFound::Several(lists)) => return self.which_list(&lists),
+                    Some(ListFound::Own) | None => None,
+                };
+                Understanding::Act(vec![Intent::List(match purpose {
+                    Purpose::ListComplete => ListChange::Complete { list, item },
+                    Purpose::ListRemove => ListChange::Remove { list, item },
+                    Purpose::ListRead => ListChange::Read { list },
+                    Purpose::ListAdd | Purpose::Broadcast | Purpose::Play => ListChange::Add { list, item },
+                })])
+            }
+        }
+    }
+
+    fn lists(&self) -> impl Iterator<Item = &Item> {
+        self.index.items.iter().filter(|item| item.entity.domain() == Domain::Todo)
+    }
+
+    /// The list that these words name: by its name, or by its kind.
+    fn list(&self, said: &[Token]) -> Option<ListFound> {
+        if self.lexicon.han_numbers
+            && let Some(found) = self.han_list(said)
+        {
+            return Some(found);
+        }
+        let mut words: Vec<&str> = Vec::new();
+        let mut class = None;
+        let mut at = 0;
+        while let Some(token) = said.get(at) {
+            let phrase = self.lexicon.starting(&token.key).iter().find(|phrase| {
+                phrase
+                    .keys
+                    .iter()
+                    .enumerate()
+                    .all(|(offset, key)| said.get(at + offset).is_some_and(|token| token.key == *key))
+                    && phrase.senses.iter().any(|sense| {
+                        matches!(
+                            sense,
+                            Sense::Class(Class::List | Class::ShoppingList | Class::TaskList)
+                                | Sense::Word(Word::Filler)
+                        )
+                    })
+            });
+            match phrase {
+                Some(phrase) => {
+                    for sense in &phrase.senses {
+                        match sense {
+                            Sense::Class(kind @ (Class::ShoppingList | Class::TaskList)) => {
+                                class = Some(*kind)
+                            }
+                            Sense::Class(Class::List) => class = class.or(Some(Class::List)),
+                            _ => {}
+                        }
+                    }
+                    at += phrase.keys.len();
+                }
+                None => {
+                    words.push(&token.key);
+                    at += 1;
+                }
+            }
+        }
+        if words.is_empty() { class.map(|class| self.list_of_kind(class)) } else { self.list_named(&words) }
+    }
+
+    /// A list by its name, or its name with 清单 behind it.
+    fn han_list(&self, said: &[Token]) -> Option<ListFound> {
+        let text: String = said.iter().map(|token| token.text.as_str()).collect();
+        let text = text.strip_prefix("我的").unwrap_or(&text);
+        let named = |item: &&Item| {
+            item.entity.all_names().any(|name| {
+                text.strip_prefix(name).is_some_and(|rest| matches!(rest, "" | "清单" | "列表" | "单子"))
+            })
+        };
+        let found: Vec<EntityId> = self.lists().filter(named).map(|item| item.entity.id.clone()).collect();
+        match found.as_slice() {
+            [one] => Some(ListFound::One(one.clone())),
+            [] => None,
+            _ => Some(ListFound::Several(found)),
+        }
+    }
+
+    fn list_named(&self, words: &[&str]) -> Option<ListFound> {
+        let found: Vec<EntityId> = self
+            .lists()
+            .filter(|item| {
+                let han = words.iter().all(|word| word.chars().all(super::text::is_han));
+                if han {
+                    let said = words.concat();
+                    said.chars().count() >= 2 && item.entity.all_names().any(|name| name.contains(&said))
+                } else {
+                    words.iter().all(|word| item.words.contains(*word))
+                }
+            })
+            .map(|item| item.entity.id.clone())
+            .collect();
+        match found.as_slice() {
+            [] => None,
+            [one] => Some(ListFound::One(one.clone())),
+            _ => Some(ListFound::Several(found)),
+        }
+    }
+
+    /// "the list" is the only one; a shopping list is the one that is called so, or the only one that is no task list.
+    fn list_of_kind(&self, class: Class) -> ListFound {
+        let ids = |test: &dyn Fn(&Item) -> bool| -> Vec<EntityId> {
+            self.lists().filter(|item| test(item)).map(|item| item.entity.id.clone()).collect()
+        };
+        let all = ids(&|_| true);
+        let mut found = match class {
+            Class::ShoppingList | Class::TaskList => ids(&|item| item.named.contains(&class)),
+            _ => all.clone(),
+        };
+        if found.is_empty() {
+            let other = if class == Class::ShoppingList { Class::TaskList } else { Class::ShoppingList };
+            found = ids(&|item| !item.named.contains(&other));
+        }
+        if all.is_empty() {
+            return ListFound::Own;
+        }
+        match found.as_slice() {
+            [one] => ListFound::One(one.clone()),
+            [] => ListFound::Several(all),
+            _ => ListFound::Several(found),
+        }
+    }
+
+    fn which_list(&self, lists: &[EntityId]) -> Understanding {
+        let names: Vec<&str> = lists
+            .iter()
+            .filter_map(|id| self.house.entity(id.as_str()))
+            .map(|entity| entity.name_in(self.lexicon.language))
+            .collect();
+        let or = self.lexicon.phrase("or").unwrap_or(", ");
+        let question = self.say("which", &[("names", &names.join(or))]);
+        let pending =
+            super::dialogue::Pending { alternatives: Vec::new(), all_allowed: false, rest: Vec::new() };
+        Understanding::Ask { question, pending }
+    }
+
+    /// Players that these words name, by name or by area.
+    fn players(&self, said: &[Token]) -> Vec<usize> {
+        let words: Vec<&str> = said
+            .iter()
+            .map(|token| token.key.as_str())
+            .filter(|word| !matches!(*word, "the" | "my" | "in" | "on" | "at" | "里" | "的" | "上"))
+            .collect();
+        if words.is_empty() {
+            return Vec::new();
+        }
+        self.index
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(_, item)| item.entity.domain() == Domain::MediaPlayer)
+            .filter(|(_, item)| {
+                let area: Vec<String> = item
+                    .area
+                    .and_then(|area| self.index.areas.get(area))
+                    .map(|area| self.lexicon.keys(&area.name))
+                    .unwrap_or_default();
+                let kind = |word: &str| {
+                    self.lexicon.starting(word).iter().any(|phrase| {
+                        phrase.keys.len() == 1
+                            && phrase.senses.iter().any(|sense| {
+                                matches!(sense, Sense::Class(class) if super::index::belongs(item, *class) == 2)
+                            })
+                    })
+                };
+                words.iter().all(|word| item.words.contains(*word) || area.iter().any(|key| key == word) || kind(word))
+            })
+            .map(|(position, _)| position)
+            .collect()
+    }
+
+    fn play(&self, media: &str, player: Option<&[Token]>) -> Understanding {
+        let able = |item: &Item| item.entity.action(Verb::PlayMedia).is_some();
+        let mut players: Vec<usize> = match player {
+            Some(said) => self.players(said),
+            None => (0..self.index.items.len()).collect(),
+        };
+        players.retain(|item| self.index.items.get(*item).is_some_and(able));
+        if players.len() > 1
+            && let Some(area) = self.area()
+        {
+            let here: Vec<usize> = players
+                .iter()
+                .copied()
+                .filter(|item| self.index.items.get(*item).is_some_and(|item| item.area == Some(area)))
+                .collect();
+            if !here.is_empty() {
+                players = here;
+            }
+        }
+        let actions: Vec<Action> = players
+            .iter()
+            .filter_map(|item| self.index.items.get(*item))
+            .map(|item| {
+                Action::new(item.entity.id.clone(), Verb::PlayMedia)
+                    .with(Arg::Media, ArgValue::Text(media.to_owned()))
+            })
+            .collect();
+        match actions.len() {
+            1 => Understanding::Act(vec![Intent::Actions(actions)]),
+            0 => Understanding::NotUnderstood {
+                unexplained: vec![media.to_owned()],
+                nearest: None,
+                reply: self.say("cannot_play", &[("what", media)]),
+            },
+            _ => {
+                let reply = self.say("not_understood", &[]);
+                Understanding::Refuse { reply, reason: RefuseReason::NothingThere }
+            }
+        }
+    }
+}

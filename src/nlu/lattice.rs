@@ -1,0 +1,379 @@
+//! From tokens to the best row of spans: what each stretch of the sentence can mean.
+
+use super::index::{HouseIndex, Target};
+use super::lexicon::{Lexicon, Sense};
+use super::number::{Numbers, Value};
+use super::text::{Kind, Token};
+use super::time::Time;
+use super::vocabulary::Word;
+
+/// A stretch of tokens and everything that it can mean.
+#[derive(Debug, Clone)]
+pub struct Span {
+    pub start: usize,
+    pub end: usize,
+    pub readings: Vec<Reading>,
+    /// Whether the last token was plural.
+    pub plural: bool,
+    /// Whether it was misspelt, or misheard.
+    pub fuzzy: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reading {
+    Sense(Sense),
+    /// The full name of something of the house.
+    Name(Vec<Target>),
+    /// Part of the names of these entities.
+    Part(Vec<usize>),
+    Value(Value),
+    Time(Time),
+    /// A mark that ends a phrase.
+    Mark,
+    /// Nothing explains it.
+    Unknown,
+}
+
+impl Span {
+    pub fn sense(&self, test: impl Fn(&Sense) -> bool) -> bool {
+        self.readings.iter().any(|reading| match reading {
+            Reading::Sense(sense) => test(sense),
+            Reading::Name(_)
+            | Reading::Part(_)
+            | Reading::Value(_)
+            | Reading::Time(_)
+            | Reading::Mark
+            | Reading::Unknown => false,
+        })
+    }
+
+    pub fn word(&self, word: Word) -> bool {
+        self.sense(|sense| *sense == Sense::Word(word))
+    }
+
+    pub fn value(&self) -> Option<Value> {
+        self.readings.iter().find_map(|reading| match reading {
+            Reading::Value(value) => Some(*value),
+            Reading::Sense(_)
+            | Reading::Name(_)
+            | Reading::Part(_)
+            | Reading::Time(_)
+            | Reading::Mark
+            | Reading::Unknown => None,
+        })
+    }
+
+    pub fn time(&self) -> Option<Time> {
+        self.readings.iter().find_map(|reading| match reading {
+            Reading::Time(time) => Some(*time),
+            Reading::Sense(_)
+            | Reading::Name(_)
+            | Reading::Part(_)
+            | Reading::Value(_)
+            | Reading::Mark
+            | Reading::Unknown => None,
+        })
+    }
+
+    pub fn targets(&self) -> &[Target] {
+        self.readings
+            .iter()
+            .find_map(|reading| match reading {
+                Reading::Name(targets) => Some(targets.as_slice()),
+                Reading::Sense(_)
+                | Reading::Part(_)
+                | Reading::Value(_)
+                | Reading::Time(_)
+                | Reading::Mark
+                | Reading::Unknown => None,
+            })
+            .unwrap_or(&[])
+    }
+
+    pub fn parts(&self) -> &[usize] {
+        self.readings
+            .iter()
+            .find_map(|reading| match reading {
+                Reading::Part(items) => Some(items.as_slice()),
+                Reading::Sense(_)
+                | Reading::Name(_)
+                | Reading::Value(_)
+                | Reading::Time(_)
+                | Reading::Mark
+                | Reading::Unknown => None,
+            })
+            .unwrap_or(&[])
+    }
+
+    pub fn is_mark(&self) -> bool {
+        self.readings.contains(&Reading::Mark)
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        self.readings.contains(&Reading::Unknown)
+    }
+}
+
+/// Costs of a span: fewer, longer and surer ones are better.
+mod cost {
+    pub const NAME: f32 = 1.0;
+    pub const PHRASE: f32 = 1.0;
+    pub const FILLER: f32 = 0.9;
+    pub const VALUE: f32 = 0.95;
+    pub const PART: f32 = 1.7;
+    pub const FUZZY: f32 = 2.6;
+    pub const UNKNOWN: f32 = 5.0;
+    /// Each further character of an unknown Chinese word.
+    pub const UNKNOWN_HAN: f32 = 3.0;
+}
+
+/// What a lattice is made of.
+pub struct Lattice<'a> {
+    pub tokens: &'a [Token],
+    pub lexicon: &'a Lexicon,
+    pub index: &'a HouseIndex,
+    /// Whether the name of this entity counts: in commands only those of things that can be acted on.
+    pub counts: &'a dyn Fn(usize) -> bool,
+}
+
+impl Lattice<'_> {
+    /// The cheapest row of spans that covers every token.
+    pub fn best(&self) -> Vec<Span> {
+        let spans = self.path(self.spans());
+        if !spans.iter().any(Span::is_unknown) {
+            return spans;
+        }
+        let mut all = self.spans();
+        let before = all.len();
+        self.misspelt(&spans, &mut all);
+        if all.len() == before {
+            return spans;
+        }
+        self.path(all)
+    }
+
+    /// Every span with a known meaning.
+    fn spans(&self) -> Vec<(Span, f32)> {
+        let numbers = Numbers { tokens: self.tokens, lexicon: self.lexicon };
+        let mut spans: Vec<(Span, f32)> = Vec::new();
+        for (at, token) in self.tokens.iter().enumerate() {
+            if token.kind == Kind::Mark {
+                self.add(&mut spans, at, at + 1, Reading::Mark, cost::FILLER);
+                continue;
+            }
+            for phrase in self.lexicon.starting(&token.key) {
+                if self.follows(at, &phrase.keys) {
+                    for sense in &phrase.senses {
+                        let price =
+                            if *sense == Sense::Word(Word::Filler) { cost::FILLER } else { cost::PHRASE };
+                        self.add(&mut spans, at, at + phrase.keys.len(), Reading::Sense(*sense), price);
+                    }
+                }
+            }
+            for entry in self.index.starting(&token.key) {
+                if self.follows(at, &entry.keys) {
+                    let targets: Vec<Target> = entry
+                        .targets
+                        .iter()
+                        .copied()
+                        .filter(|target| match target {
+                            Target::Entity(item) => (self.counts)(*item),
+                            Target::Area(_) | Target::Floor(_) | Target::Scene(_) => true,
+                        })
+                        .collect();
+                    if !targets.is_empty() {
+                        self.add(&mut spans, at, at + entry.keys.len(), Reading::Name(targets), cost::NAME);
+                    }
+                }
+            }
+            if let Some((value, length)) = numbers.value(at) {
+                self.add(&mut spans, at, at + length, Reading::Value(value), cost::VALUE);
+            }
+            if let Some((time, length)) = numbers.time(at) {
+                self.add(&mut spans, at, at + length, Reading::Time(time), cost::VALUE);
+            }
+            self.parts(at, &mut spans);
+            self.add(&mut spans, at, at + 1, Reading::Unknown, self.unknown(at));
+        }
+        spans
+    }
+
+    fn unknown(&self, at: usize) -> f32 {
+        let han = |at: usize| self.tokens.get(at).is_some_and(|token| token.kind == Kind::Han);
+        if at > 0 && han(at) && han(at - 1) { cost::UNKNOWN_HAN } else { cost::UNKNOWN }
+    }
+
+    fn parts(&self, at: usize, spans: &mut Vec<(Span, f32)>) {
+        let Some(token) = self.tokens.get(at) else { return };
+        let longest = if token.kind == Kind::Han { 6 } else { 1 };
+        let mut part = String::new();
+        for (offset, token) in self.tokens.iter().skip(at).take(longest).enumerate() {
+            part.push_str(&token.key);
+            if let Some(items) = self.index.with_part(&part) {
+                let items: Vec<usize> = items.iter().copied().filter(|item| (self.counts)(*item)).collect();
+                if !items.is_empty() {
+                    self.add(spans, at, at + offset + 1, Reading::Part(items), cost::PART);
+                }
+            }
+        }
+    }
+
+    fn follows(&self, at: usize, keys: &[String]) -> bool {
+        keys.iter()
+            .enumerate()
+            .all(|(offset, key)| self.tokens.get(at + offset).is_some_and(|token| token.key == *key))
+    }
+
+    fn add(&self, spans: &mut Vec<(Span, f32)>, start: usize, end: usize, reading: Reading, price: f32) {
+        let known = spans.iter_mut().rev().take_while(|(span, _)| span.start == start);
+        for (span, cheapest) in known {
+            if span.end == end && !span.fuzzy {
+                if reading != Reading::Unknown || span.readings.is_empty() {
+                    span.readings.push(reading);
+                    *cheapest = cheapest.min(price);
+                }
+                return;
+            }
+        }
+        let plural =
+            end.checked_sub(1).and_then(|last| self.tokens.get(last)).is_some_and(|token| token.plural);
+        spans.push((Span { start, end, readings: vec![reading], plural, fuzzy: false }, price));
+    }
+
+    /// Adds what the unknown words may be slips of: the names, places and kinds; never verbs or "not".
+    fn misspelt(&self, spans: &[Span], all: &mut Vec<(Span, f32)>) {
+        for span in spans.iter().filter(|span| span.is_unknown()) {
+            let Some(token) = self.tokens.get(span.start) else { continue };
+            match token.kind {
+                Kind::Word => self.misspelt_word(span.start, token, all),
+                Kind::Han => self.misheard(span.start, all),
+                Kind::Number | Kind::Mark => {}
+            }
+        }
+    }
+
+    fn misspelt_word(&self, at: usize, token: &Token, all: &mut Vec<(Span, f32)>) {
+        let length = token.key.chars().count();
+        if length < 4 {
+            return;
+        }
+        let limit = if length >= 8 { 2 } else { 1 };
+        let first = token.key.chars().next();
+        let mut best: Option<(usize, String)> = None;
+        let kinds = self.lexicon.kind_words();
+        for word in self.index.words().chain(kinds) {
+            let size = word.chars().count();
+            if size < 4 || size.abs_diff(length) > limit || (word.chars().next() != first && length < 6) {
+                continue;
+            }
+            let distance = strsim::damerau_levenshtein(&token.key, word);
+            if distance > 0
+                && distance <= limit
+                && best.as_ref().is_none_or(|(least, known)| (distance, word) < (*least, known.as_str()))
+            {
+                best = Some((distance, word.to_owned()));
+            }
+        }
+        if let Some((_, word)) = best {
+            self.substituted(at, at + 1, &[word], all);
+        }
+    }
+
+    /// Homophones: 可听 for 客厅.
+    fn misheard(&self, at: usize, all: &mut Vec<(Span, f32)>) {
+        for start in at.saturating_sub(3)..=at {
+            for end in at + 1..=(at + 4).min(self.tokens.len()) {
+                if end - start < 2 {
+                    continue;
+                }
+                let Some(part) = self.tokens.get(start..end) else { continue };
+                let said: String = part.iter().map(|token| token.key.as_str()).collect();
+                let forms: Vec<&String> =
+                    self.index.sounding(&said).iter().filter(|form| **form != said).collect();
+                if let [form] = forms.as_slice() {
+                    let keys: Vec<String> = form.chars().map(String::from).collect();
+                    self.substituted(start, end, &keys, all);
+                }
+            }
+        }
+    }
+
+    /// Reads `start..end` as if `keys` had been said there, together with what stands around.
+    fn substituted(&self, start: usize, end: usize, keys: &[String], all: &mut Vec<(Span, f32)>) {
+        let mut tokens = self.tokens.to_vec();
+        let mut replaced: Vec<Token> = Vec::new();
+        let Some(pattern) = self.tokens.get(start) else { return };
+        for key in keys {
+            replaced.push(Token { text: key.clone(), key: key.clone(), plural: false, ..pattern.clone() });
+        }
+        if replaced.len() != end - start {
+            return;
+        }
+        tokens.splice(start..end, replaced);
+        let other = Lattice { tokens: &tokens, ..*self };
+        for (mut span, price) in other.spans() {
+            let touches = span.start < end && span.end > start;
+            let noun = span.readings.iter().any(|reading| match reading {
+                Reading::Name(_) | Reading::Part(_) => true,
+                Reading::Sense(Sense::Class(_) | Sense::Attribute(_)) => true,
+                Reading::Sense(_)
+                | Reading::Value(_)
+                | Reading::Time(_)
+                | Reading::Mark
+                | Reading::Unknown => false,
+            });
+            if touches && noun {
+                span.readings.retain(|reading| match reading {
+                    Reading::Name(_) | Reading::Part(_) => true,
+                    Reading::Sense(Sense::Class(_) | Sense::Attribute(_)) => true,
+                    Reading::Sense(_)
+                    | Reading::Value(_)
+                    | Reading::Time(_)
+                    | Reading::Mark
+                    | Reading::Unknown => false,
+                });
+                span.fuzzy = true;
+                all.push((span, price + cost::FUZZY - 1.0));
+            }
+        }
+    }
+
+    /// The cheapest path through the spans; of equal ones the one whose spans start longer.
+    fn path(&self, spans: Vec<(Span, f32)>) -> Vec<Span> {
+        let count = self.tokens.len();
+        let mut by_start: Vec<Vec<(Span, f32)>> = vec![Vec::new(); count];
+        for (span, price) in spans {
+            if let Some(list) = by_start.get_mut(span.start) {
+                list.push((span, price));
+            }
+        }
+        let mut best: Vec<(f32, usize)> = vec![(0.0, 0); count + 1];
+        for start in (0..count).rev() {
+            let mut chosen = (f32::INFINITY, 0);
+            for (position, (span, price)) in by_start.get(start).into_iter().flatten().enumerate() {
+                let rest = best.get(span.end).map_or(f32::INFINITY, |(price, _)| *price);
+                // A hair for the longer one.
+                let total = price + rest - 0.001 * (span.end - span.start) as f32;
+                if total < chosen.0 {
+                    chosen = (total, position);
+                }
+            }
+            if let Some(slot) = best.get_mut(start) {
+                *slot = chosen;
+            }
+        }
+        let mut row = Vec::new();
+        let mut at = 0;
+        while at < count {
+            let position = best.get(at).map_or(0, |(_, position)| *position);
+            let Some(list) = by_start.get_mut(at) else { break };
+            if position >= list.len() {
+                break;
+            }
+            let (span, _) = list.swap_remove(position);
+            at = span.end;
+            row.push(span);
+        }
+        row
+    }
+}

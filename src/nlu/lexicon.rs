@@ -1,0 +1,365 @@
+//! The words of one language, read from its data file.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Deserialize;
+
+use super::template::Template;
+use super::text::{self, Kind};
+use super::vocabulary::{Attribute, Class, Mode, Occasion, Pred, Remark, StateWord, Word};
+
+/// What a phrase can mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sense {
+    Pred(Pred),
+    State(StateWord),
+    Class(Class),
+    Attribute(Attribute),
+    Word(Word),
+    Mode(Mode),
+    Remark(Remark),
+    Occasion(Occasion),
+    /// Index into [`COLORS`].
+    Color(usize),
+    /// A named white, in kelvin.
+    White(u16),
+    /// A named share of the range, in percent.
+    Level(u8),
+}
+
+/// Named colours as CSS has them, with warm ones as lamps show them.
+pub const COLORS: &[(&str, [u8; 3])] = &[
+    ("red", [255, 0, 0]),
+    ("green", [0, 128, 0]),
+    ("blue", [0, 0, 255]),
+    ("yellow", [255, 255, 0]),
+    ("orange", [255, 165, 0]),
+    ("purple", [128, 0, 128]),
+    ("violet", [238, 130, 238]),
+    ("pink", [255, 192, 203]),
+    ("white", [255, 255, 255]),
+    ("cyan", [0, 255, 255]),
+    ("turquoise", [64, 224, 208]),
+    ("magenta", [255, 0, 255]),
+    ("amber", [255, 191, 0]),
+    ("gold", [255, 215, 0]),
+    ("brown", [165, 42, 42]),
+    ("lime", [0, 255, 0]),
+    ("teal", [0, 128, 128]),
+    ("indigo", [75, 0, 130]),
+    ("navy", [0, 0, 128]),
+    ("lavender", [230, 230, 250]),
+    ("coral", [255, 127, 80]),
+    ("crimson", [220, 20, 60]),
+];
+
+/// A data file that cannot be used. The files are part of the program, so a test of the language finds it first.
+#[derive(Debug, thiserror::Error)]
+pub enum LexiconError {
+    #[error("the words of {language} are no valid file: {source}")]
+    Syntax { language: &'static str, source: Box<toml::de::Error> },
+    #[error("the words of {language} have an unknown meaning {section}.{word}")]
+    Meaning { language: &'static str, section: &'static str, word: String },
+    #[error("the words of {language} have a bad template {template:?}")]
+    Template { language: &'static str, template: String },
+}
+
+/// Words, numbers, templates and replies of one language.
+#[derive(Debug)]
+pub struct Lexicon {
+    pub language: &'static str,
+    /// Whether words are separated by spaces.
+    pub spaced: bool,
+    /// Whether number words are Chinese (十, 百, 半) or Western (twenty six).
+    pub han_numbers: bool,
+    pub number_words: HashMap<String, f64>,
+    pub templates: Vec<Template>,
+    /// Words in the names of scenes that serve an occasion.
+    pub scenes: Vec<(Occasion, Vec<Vec<String>>)>,
+    /// Names of days, months and sentences of the replies.
+    replies: BTreeMap<String, String>,
+    /// Phrases by their first key, longest first.
+    phrases: HashMap<String, Vec<Phrase>>,
+    stems: Vec<(String, String)>,
+    keep: HashSet<String>,
+    contractions: HashMap<String, Vec<String>>,
+    traditional: HashMap<char, char>,
+    floor_words: Vec<String>,
+    same_places: Vec<Vec<Vec<String>>>,
+    outside: Vec<Vec<String>>,
+    critical: Vec<Vec<String>>,
+}
+
+/// A phrase and its meanings.
+#[derive(Debug)]
+pub struct Phrase {
+    pub keys: Vec<String>,
+    pub senses: Vec<Sense>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    spaced: bool,
+    han_numbers: bool,
+    floor_words: Vec<String>,
+    same_places: Vec<Vec<String>>,
+    outside: Vec<String>,
+    critical: Vec<String>,
+    #[serde(default)]
+    plurals: Vec<(String, String)>,
+    #[serde(default)]
+    keep: Vec<String>,
+    #[serde(default)]
+    traditional: String,
+    #[serde(default)]
+    simplified: String,
+    #[serde(default)]
+    contractions: BTreeMap<String, String>,
+    #[serde(default)]
+    numbers: BTreeMap<String, f64>,
+    pred: Words,
+    state: Words,
+    class: Words,
+    attribute: Words,
+    word: Words,
+    mode: Words,
+    remark: Words,
+    occasion: Words,
+    scene: Words,
+    color: Words,
+    white: Words,
+    level: Words,
+    template: BTreeMap<String, Vec<String>>,
+    reply: BTreeMap<String, String>,
+}
+
+type Words = BTreeMap<String, Vec<String>>;
+
+impl Lexicon {
+    /// Reads the data file of `language`.
+    pub fn read(language: &'static str, file: &str) -> Result<Self, LexiconError> {
+        let file: File = toml::from_str(file)
+            .map_err(|source| LexiconError::Syntax { language, source: Box::new(source) })?;
+        let mut lexicon = Self {
+            language,
+            spaced: file.spaced,
+            han_numbers: file.han_numbers,
+            number_words: HashMap::new(),
+            templates: Vec::new(),
+            scenes: Vec::new(),
+            replies: file.reply,
+            phrases: HashMap::new(),
+            stems: file.plurals,
+            keep: file.keep.into_iter().collect(),
+            contractions: file
+                .contractions
+                .into_iter()
+                .map(|(from, to)| (from, to.split_whitespace().map(str::to_owned).collect()))
+                .collect(),
+            traditional: file.traditional.chars().zip(file.simplified.chars()).collect(),
+            floor_words: Vec::new(),
+            same_places: Vec::new(),
+            outside: Vec::new(),
+            critical: Vec::new(),
+        };
+        lexicon.floor_words = file.floor_words.iter().map(|word| lexicon.stem(word)).collect();
+        let keys = |names: &Vec<String>| names.iter().map(|name| lexicon.keys(name)).collect::<Vec<_>>();
+        let (same_places, outside, critical) =
+            (file.same_places.iter().map(keys).collect(), keys(&file.outside), keys(&file.critical));
+        (lexicon.same_places, lexicon.outside, lexicon.critical) = (same_places, outside, critical);
+        lexicon.number_words =
+            file.numbers.into_iter().map(|(word, value)| (lexicon.stem(&word), value)).collect();
+        lexicon.section("pred", &file.pred, |word| Pred::from_word(word).map(Sense::Pred))?;
+        lexicon.section("state", &file.state, |word| StateWord::from_word(word).map(Sense::State))?;
+        lexicon.section("class", &file.class, |word| Class::from_word(word).map(Sense::Class))?;
+        lexicon
+            .section("attribute", &file.attribute, |word| Attribute::from_word(word).map(Sense::Attribute))?;
+        lexicon.section("word", &file.word, |word| Word::from_word(word).map(Sense::Word))?;
+        lexicon.section("mode", &file.mode, |word| Mode::from_word(word).map(Sense::Mode))?;
+        lexicon.section("remark", &file.remark, |word| Remark::from_word(word).map(Sense::Remark))?;
+        lexicon.section("occasion", &file.occasion, |word| Occasion::from_word(word).map(Sense::Occasion))?;
+        lexicon.section("color", &file.color, |word| {
+            COLORS.iter().position(|(name, _)| *name == word).map(Sense::Color)
+        })?;
+        lexicon.section("white", &file.white, |word| word.parse().ok().map(Sense::White))?;
+        lexicon.section("level", &file.level, |word| word.parse().ok().map(Sense::Level))?;
+        for (word, names) in &file.scene {
+            let occasion = Occasion::from_word(word).ok_or_else(|| LexiconError::Meaning {
+                language,
+                section: "scene",
+                word: word.clone(),
+            })?;
+            let names = names.iter().map(|name| lexicon.keys(name)).collect();
+            lexicon.scenes.push((occasion, names));
+        }
+        for (kind, lines) in &file.template {
+            for line in lines {
+                let template = Template::read(kind, line, &lexicon)
+                    .ok_or_else(|| LexiconError::Template { language, template: line.clone() })?;
+                lexicon.templates.push(template);
+            }
+        }
+        for phrases in lexicon.phrases.values_mut() {
+            phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.keys.len()));
+        }
+        Ok(lexicon)
+    }
+
+    fn section(
+        &mut self,
+        section: &'static str,
+        words: &Words,
+        sense: impl Fn(&str) -> Option<Sense>,
+    ) -> Result<(), LexiconError> {
+        for (word, phrases) in words {
+            let sense = sense(word).ok_or_else(|| LexiconError::Meaning {
+                language: self.language,
+                section,
+                word: word.clone(),
+            })?;
+            for phrase in phrases {
+                let keys = self.keys(phrase);
+                let Some(first) = keys.first().cloned() else { continue };
+                let list = self.phrases.entry(first).or_default();
+                match list.iter_mut().find(|phrase| phrase.keys == keys) {
+                    Some(known) => known.senses.push(sense),
+                    None => list.push(Phrase { keys, senses: vec![sense] }),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys of a phrase or a name, without marks.
+    pub fn keys(&self, text: &str) -> Vec<String> {
+        text::tokens(text, self)
+            .into_iter()
+            .filter(|token| token.kind != Kind::Mark)
+            .map(|token| token.key)
+            .collect()
+    }
+
+    /// Phrases that may begin with `key`, longest first.
+    pub fn starting(&self, key: &str) -> &[Phrase] {
+        self.phrases.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// A word without its plural ending and apostrophes.
+    pub fn stem(&self, word: &str) -> String {
+        let word: String = word.chars().filter(|character| *character != '\'').collect();
+        if self.keep.contains(&word) || word.chars().count() < 4 {
+            return word;
+        }
+        for (ending, becomes) in &self.stems {
+            if let Some(stem) = word.strip_suffix(ending.as_str())
+                && stem.chars().count() >= 2
+            {
+                return format!("{stem}{becomes}");
+            }
+        }
+        word
+    }
+
+    pub fn contraction(&self, word: &str) -> Option<&[String]> {
+        self.contractions.get(word).map(Vec::as_slice)
+    }
+
+    pub fn simplified(&self, character: char) -> char {
+        self.traditional.get(&character).copied().unwrap_or(character)
+    }
+
+    /// A reply by its key, with `{name}` filled from `values`.
+    pub fn say(&self, key: &str, values: &[(&str, &str)]) -> String {
+        let mut text = self.replies.get(key).cloned().unwrap_or_default();
+        for (name, value) in values {
+            text = text.replace(&format!("{{{name}}}"), value);
+        }
+        text
+    }
+
+    /// A reply without fields, `None` where the language has none.
+    pub fn phrase(&self, key: &str) -> Option<&str> {
+        self.replies.get(key).map(String::as_str)
+    }
+
+    /// How many tokens of `text` are words of this language, and of how many.
+    pub fn hits(&self, text: &str) -> (usize, usize) {
+        let tokens = text::tokens(text, self);
+        let counted =
+            |token: &&text::Token| token.kind == if self.han_numbers { Kind::Han } else { Kind::Word };
+        let known = tokens
+            .iter()
+            .filter(counted)
+            .filter(|token| {
+                self.phrases.contains_key(&token.key) || self.number_words.contains_key(&token.key)
+            })
+            .count();
+        (known, tokens.iter().filter(|token| token.kind != Kind::Mark).count())
+    }
+}
+
+impl Lexicon {
+    /// Names under which a floor is known: "Ground" is also "ground floor", 一层 also 一楼.
+    pub fn floor_names(&self, name: &str) -> Vec<Vec<String>> {
+        let keys = self.keys(name);
+        let mut all = vec![keys.clone()];
+        let bare: Vec<String> = keys.iter().filter(|key| !self.floor_words.contains(*key)).cloned().collect();
+        let numbered =
+            bare.iter().all(|key| self.number_words.contains_key(key) || key.parse::<u8>().is_ok());
+        if bare.is_empty() || (self.han_numbers && !numbered) {
+            return all;
+        }
+        for word in &self.floor_words {
+            let mut with = bare.clone();
+            with.push(word.clone());
+            if !all.contains(&with) {
+                all.push(with);
+            }
+        }
+        all
+    }
+
+    /// Other words for the place with these keys.
+    pub fn same_place(&self, keys: &[String]) -> Vec<Vec<String>> {
+        self.same_places
+            .iter()
+            .filter(|group| group.iter().any(|name| name == keys))
+            .flatten()
+            .filter(|name| name.as_slice() != keys)
+            .cloned()
+            .collect()
+    }
+
+    pub fn is_outside(&self, keys: &[String]) -> bool {
+        contains_any(keys, &self.outside)
+    }
+
+    /// Whether a name says that the thing must not be swept up by "everything".
+    pub fn is_critical(&self, keys: &[String]) -> bool {
+        contains_any(keys, &self.critical)
+    }
+}
+
+fn contains_any(keys: &[String], phrases: &[Vec<String>]) -> bool {
+    phrases.iter().any(|phrase| {
+        !phrase.is_empty() && keys.windows(phrase.len()).any(|window| window == phrase.as_slice())
+    })
+}
+
+impl Lexicon {
+    /// Single words for kinds of things and for settings: what a misspelt word may be.
+    pub fn kind_words(&self) -> impl Iterator<Item = &str> {
+        self.phrases.values().flatten().filter_map(|phrase| match phrase.keys.as_slice() {
+            [word]
+                if phrase
+                    .senses
+                    .iter()
+                    .any(|sense| matches!(sense, Sense::Class(_) | Sense::Attribute(_))) =>
+            {
+                Some(word.as_str())
+            }
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! Understanding commands without a model: a sentence and a house in, actions, an answer or an honest "no" out.
+//!
+//! ```text
+//! text -> tokens -> spans (lexicon, names of the house, numbers, times) -> clauses -> frames -> targets -> actions
+//! ```
+//!
+//! Words live in one data file per language (`data/*.toml`); the engine knows no language. Everything is pure and
+//! synchronous: same text, house, dialogue and time give the same [`Understanding`].
+//!
+//! Three rules hold for every sentence. A word that nothing explains blocks every action of it. A place or a name
+//! that the house does not have is refused, never widened. A question never acts.
+//!
+//! It does not send anything, decides nothing about policy (an unlock is understood here and gated elsewhere), and
+//! keeps no state: the [`Dialogue`] belongs to the caller.
+
+mod act;
+mod answer;
+mod clause;
+mod command;
+mod conversation;
+mod describe;
+mod dialogue;
+mod frame;
+mod free;
+mod index;
+mod lattice;
+mod lexicon;
+mod number;
+pub mod reply;
+mod resolve;
+mod template;
+mod text;
+mod time;
+mod timer;
+mod understand;
+mod understanding;
+mod vocabulary;
+
+pub use dialogue::{Dialogue, Pending};
+pub use lexicon::{Lexicon, LexiconError};
+pub use understand::{Nlu, Request};
+pub use understanding::{
+    Intent, ListChange, RefuseReason, TimerChange, TimerFilter, Understanding, Weekdays, When,
+};
+pub use vocabulary::{Attribute, Class, Pred};

@@ -1,0 +1,144 @@
+//! From text to tokens: one form for what is written in several ways.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::lexicon::Lexicon;
+
+/// Sentences with more tokens are not read: nobody says them to a house, and time stays bounded.
+pub const MAX_TOKENS: usize = 120;
+
+/// One word, number, mark, or Chinese character.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    /// Lower case, as said.
+    pub text: String,
+    /// Without its plural ending; what phrases and names are compared by.
+    pub key: String,
+    pub kind: Kind,
+    /// Whether white space came before it.
+    pub spaced: bool,
+    pub plural: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Word,
+    Number,
+    Han,
+    Mark,
+}
+
+/// The normal form: NFKC, lower case, one apostrophe, simplified characters.
+pub fn normal(text: &str, lexicon: &Lexicon) -> String {
+    text.nfkc()
+        .flat_map(char::to_lowercase)
+        .map(|character| match character {
+            '\u{2018}' | '\u{2019}' | '\u{02bc}' | '`' | '\u{00b4}' => '\'',
+            other => lexicon.simplified(other),
+        })
+        .collect()
+}
+
+/// Cuts `text` into at most [`MAX_TOKENS`] + 1 tokens.
+pub fn tokens(text: &str, lexicon: &Lexicon) -> Vec<Token> {
+    let text = normal(text, lexicon);
+    let mut tokens = Vec::new();
+    let mut word = String::new();
+    let mut spaced = false;
+    let characters: Vec<char> = text.chars().collect();
+    for (position, &character) in characters.iter().enumerate() {
+        let next = characters.get(position + 1).copied();
+        if joins(&word, character, next) {
+            word.push(character);
+            continue;
+        }
+        push(&mut tokens, &mut word, &mut spaced, lexicon);
+        if tokens.len() > MAX_TOKENS {
+            return tokens;
+        }
+        if character.is_whitespace() {
+            spaced = true;
+        } else if is_han(character) || !character.is_alphanumeric() {
+            word.push(character);
+            push(&mut tokens, &mut word, &mut spaced, lexicon);
+        } else {
+            word.push(character);
+        }
+    }
+    push(&mut tokens, &mut word, &mut spaced, lexicon);
+    tokens
+}
+
+/// Whether `character` continues `word`: letters with letters, digits with digits, and the marks inside numbers
+/// ("7:30", "26.5") and words ("don't").
+fn joins(word: &str, character: char, next: Option<char>) -> bool {
+    let Some(last) = word.chars().last() else { return false };
+    if is_han(last) || is_han(character) {
+        return false;
+    }
+    let next_digit = next.is_some_and(|next| next.is_ascii_digit());
+    let next_letter = next.is_some_and(|next| next.is_alphabetic() && !is_han(next));
+    match character {
+        '.' | ':' | ',' => {
+            last.is_ascii_digit()
+                && next_digit
+                && (character != ',' || thousands(word))
+                && !word.contains(character)
+        }
+        '\'' => last.is_alphabetic() && next_letter,
+        _ if character.is_ascii_digit() => last.is_ascii_digit() || matches!(last, '.' | ':' | ','),
+        _ => character.is_alphabetic() && (last.is_alphabetic() || last == '\''),
+    }
+}
+
+/// "1,000" is one number, "20,30" is two.
+fn thousands(word: &str) -> bool {
+    word.len() <= 3 && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn push(tokens: &mut Vec<Token>, word: &mut String, spaced: &mut bool, lexicon: &Lexicon) {
+    if word.is_empty() {
+        return;
+    }
+    let text = std::mem::take(word);
+    let first = text.chars().next().unwrap_or(' ');
+    let kind = match first {
+        _ if first.is_ascii_digit() => Kind::Number,
+        _ if is_han(first) => Kind::Han,
+        _ if first.is_alphanumeric() || matches!(first, '%' | '°' | '+' | '&') => Kind::Word,
+        _ => Kind::Mark,
+    };
+    let before = std::mem::replace(spaced, false);
+    if kind == Kind::Word
+        && let Some(parts) = lexicon.contraction(&text)
+    {
+        for (position, part) in parts.iter().enumerate() {
+            tokens.push(token(part.clone(), Kind::Word, before || position > 0, lexicon));
+        }
+        return;
+    }
+    tokens.push(token(text, kind, before, lexicon));
+}
+
+fn token(text: String, kind: Kind, spaced: bool, lexicon: &Lexicon) -> Token {
+    let key = if kind == Kind::Word { lexicon.stem(&text) } else { text.replace(',', "") };
+    let plural = kind == Kind::Word && key.len() < text.replace('\'', "").len();
+    Token { text, key, kind, spaced, plural }
+}
+
+/// Han characters, the ones that are words by themselves here.
+pub fn is_han(character: char) -> bool {
+    matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}
+
+/// The tokens as a person would write them.
+pub fn joined(tokens: &[Token]) -> String {
+    let mut text = String::new();
+    for token in tokens {
+        if token.spaced && !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&token.text);
+    }
+    text
+}

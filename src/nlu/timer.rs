@@ -1,0 +1,172 @@
+//! Kitchen timers: start, change, stop, and how long is left.
+
+use super::command::Command;
+use super::index::Target;
+use super::lattice::{Reading, Span};
+use super::lexicon::Sense;
+use super::number::Value;
+use super::text::{Kind, joined};
+use super::time::Time;
+use super::understand::Sentence;
+use super::understanding::{Intent, TimerChange, TimerFilter, Understanding};
+use super::vocabulary::{Class, Pred, Word};
+
+/// What a sentence about a timer holds.
+#[derive(Default)]
+struct Said {
+    preds: Vec<Pred>,
+    /// Each duration, and whether "by" or "for" stands before it.
+    durations: Vec<(u64, Option<Word>)>,
+    all: bool,
+    /// Position of the word "timer" in the row.
+    timer: usize,
+    query: bool,
+}
+
+impl Command<'_> {
+    /// Reads a sentence that has the word "timer"; `None` where it is about something else.
+    pub fn timer(&self, sentence: &Sentence) -> Option<Understanding> {
+        let said = said(sentence)?;
+        let filter = TimerFilter {
+            label: self.label(sentence, said.timer),
+            length: None,
+            area: sentence.row.iter().flat_map(Span::targets).find_map(|target| match target {
+                Target::Area(area) => self.index.areas.get(*area).map(|area| area.id.clone()),
+                Target::Entity(_) | Target::Floor(_) | Target::Scene(_) => None,
+            }),
+        };
+        let change = self.change(&said, filter)?;
+        Some(Understanding::Act(vec![Intent::Timer(change)]))
+    }
+
+    fn change(&self, said: &Said, filter: TimerFilter) -> Option<TimerChange> {
+        let has = |preds: &[Pred]| said.preds.iter().any(|pred| preds.contains(pred));
+        let length = said.durations.last().map(|(seconds, _)| *seconds);
+        let known = |filter: TimerFilter| TimerFilter { length, ..filter };
+        if has(&[Pred::Pause]) {
+            return Some(TimerChange::Pause(known(filter)));
+        }
+        if has(&[Pred::Resume]) {
+            return Some(TimerChange::Resume(known(filter)));
+        }
+        let grows = has(&[Pred::Add, Pred::Raise]);
+        let shrinks = has(&[Pred::Lower])
+            || (has(&[Pred::Remove]) && !said.durations.is_empty() && !self.lexicon.han_numbers);
+        if (grows || shrinks) && !said.durations.is_empty() {
+            let (seconds, length) = self.changed(&said.durations)?;
+            let timer = TimerFilter { length, ..filter };
+            return Some(if grows {
+                TimerChange::Extend { timer, seconds }
+            } else {
+                TimerChange::Shorten { timer, seconds }
+            });
+        }
+        if has(&[Pred::Cancel, Pred::Stop, Pred::Off, Pred::OffOrClose, Pred::Remove]) {
+            return Some(if said.all {
+                TimerChange::CancelAll { area: filter.area }
+            } else {
+                TimerChange::Cancel(known(filter))
+            });
+        }
+        if said.query {
+            return Some(TimerChange::Query(known(filter)));
+        }
+        length.map(|seconds| TimerChange::Start { seconds, label: filter.label })
+    }
+
+    /// Which of two durations is the change, and which the length of the timer.
+    fn changed(&self, durations: &[(u64, Option<Word>)]) -> Option<(u64, Option<u64>)> {
+        let (first, rest) = durations.split_first()?;
+        let Some(second) = rest.first() else { return Some((first.0, None)) };
+        let by = durations.iter().position(|(_, before)| *before == Some(Word::By));
+        let change_is_last = by == Some(1) || (by.is_none() && self.lexicon.han_numbers);
+        Some(if change_is_last { (second.0, Some(first.0)) } else { (first.0, Some(second.0)) })
+    }
+
+    /// "pizza timer", "timer named pizza", "timer for pizza", 煮面计时器.
+    fn label(&self, sentence: &Sentence, timer: usize) -> Option<String> {
+        let row = &sentence.row;
+        let text = |from: usize, to: usize| {
+            let start = row.get(from)?.start;
+            let end = row.get(to.checked_sub(1)?)?.end;
+            let label = joined(sentence.tokens.get(start..end)?);
+            (!label.is_empty()).then_some(label)
+        };
+        for (position, span) in row.iter().enumerate() {
+            let names = span.word(Word::Named)
+                || (position > timer
+                    && span.word(Word::For)
+                    && row.get(position + 1).is_some_and(names_timer));
+            if names {
+                let mut end = position + 1;
+                while row
+                    .get(end)
+                    .is_some_and(|span| span.time().is_none() && span.value().is_none() && !span.is_mark())
+                {
+                    end += 1;
+                }
+                return text(position + 1, end);
+            }
+        }
+        let mut start = timer;
+        while let Some(before) = start.checked_sub(1)
+            && row.get(before).is_some_and(names_timer)
+        {
+            start = before;
+        }
+        if start < timer { text(start, timer) } else { None }
+    }
+}
+
+/// Whether a span can be part of a timer's name: nothing that shapes the command.
+fn names_timer(span: &Span) -> bool {
+    if span.targets().iter().any(|target| matches!(target, Target::Area(_))) {
+        return false;
+    }
+    span.readings.iter().all(|reading| match reading {
+        Reading::Unknown | Reading::Part(_) | Reading::Name(_) => true,
+        Reading::Sense(sense) => match sense {
+            Sense::Class(class) => !matches!(class, Class::Timer | Class::Everything),
+            Sense::Color(_) | Sense::Attribute(_) => true,
+            Sense::Pred(_)
+            | Sense::State(_)
+            | Sense::Word(_)
+            | Sense::Mode(_)
+            | Sense::Remark(_)
+            | Sense::Occasion(_)
+            | Sense::White(_)
+            | Sense::Level(_) => false,
+        },
+        Reading::Value(_) | Reading::Time(_) | Reading::Mark => false,
+    })
+}
+
+fn said(sentence: &Sentence) -> Option<Said> {
+    let mut said = Said { query: sentence.asking, ..Said::default() };
+    let mut before: Option<Word> = None;
+    let mut found = false;
+    for (position, span) in sentence.row.iter().enumerate() {
+        let unit = sentence.tokens.get(span.start).is_some_and(|token| token.kind == Kind::Mark);
+        if unit {
+            continue;
+        }
+        if span.sense(|sense| *sense == Sense::Class(Class::Timer)) {
+            said.timer = position;
+            found = true;
+        }
+        if let Some(Value::Duration(seconds)) = span.value() {
+            said.durations.push((seconds, before));
+        } else if let Some(Time::For(seconds) | Time::After(seconds)) = span.time() {
+            said.durations.push((seconds, Some(Word::For)));
+        }
+        said.all |= span.word(Word::All);
+        said.query |= span.sense(|sense| matches!(sense, Sense::Attribute(_)));
+        for reading in &span.readings {
+            if let Reading::Sense(Sense::Pred(pred)) = reading {
+                said.preds.push(*pred);
+            }
+        }
+        before = if span.word(Word::By) { Some(Word::By) } else { None };
+    }
+    found.then_some(said)
+}

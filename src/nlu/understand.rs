@@ -1,0 +1,217 @@
+//! The whole reading of a sentence, from text to [`Understanding`].
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chrono::DateTime;
+use chrono_tz::Tz;
+
+use crate::home::House;
+
+use super::clause::{Clause, clauses};
+use super::command::Command;
+use super::dialogue::Dialogue;
+use super::index::HouseIndex;
+use super::lattice::{Lattice, Span};
+use super::lexicon::{Lexicon, LexiconError, Sense};
+use super::text::{self, Kind, MAX_TOKENS, Token};
+use super::understanding::Understanding;
+use super::vocabulary::{Class, Pred, Word};
+
+/// The offline understanding: the words of every language, and the names of the houses seen last.
+pub struct Nlu {
+    /// English: taken where no other language fits.
+    english: Lexicon,
+    others: Vec<Lexicon>,
+    /// By language and registry revision. A revision names one content of one registry in this process.
+    indexes: RwLock<HashMap<(&'static str, u64), Arc<HouseIndex>>>,
+}
+
+/// Indexes kept; more houses than this are only seen by tests.
+const INDEXES: usize = 16;
+
+/// One sentence and where it was said.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    pub text: &'a str,
+    /// `en`, `zh-CN`…; without it the words decide.
+    pub language: Option<&'a str>,
+    /// Id of the caller's area.
+    pub area: Option<&'a str>,
+    /// Id of the device that heard it.
+    pub device: Option<&'a str>,
+    pub now: DateTime<Tz>,
+}
+
+/// The languages that the program carries.
+const ENGLISH: &str = include_str!("data/en.toml");
+const OTHERS: &[(&str, &str)] = &[("zh", include_str!("data/zh.toml"))];
+
+impl Nlu {
+    /// Reads the words of every language.
+    ///
+    /// # Errors
+    /// A data file is malformed; the first fault is told.
+    pub fn new() -> Result<Self, LexiconError> {
+        let english = Lexicon::read("en", ENGLISH)?;
+        let others = OTHERS
+            .iter()
+            .map(|(language, file)| Lexicon::read(language, file))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { english, others, indexes: RwLock::default() })
+    }
+
+    /// The words of a language (`zh-CN` is `zh`); the default where it is not known.
+    pub fn lexicon(&self, language: &str) -> &Lexicon {
+        let known = |lexicon: &&Lexicon| {
+            language.len() >= 2
+                && language.get(..2).is_some_and(|prefix| prefix.eq_ignore_ascii_case(lexicon.language))
+        };
+        self.others.iter().find(known).unwrap_or(&self.english)
+    }
+
+    /// The language of a text, by its script and the words known: `en`, `zh`…
+    pub fn detect_language(&self, text: &str) -> &'static str {
+        let share = |lexicon: &Lexicon| {
+            let (known, total) = lexicon.hits(text);
+            known as f64 / total.max(1) as f64
+        };
+        let mut best = ("en", 0.0);
+        for lexicon in std::iter::once(&self.english).chain(&self.others) {
+            let share = share(lexicon);
+            if share > best.1 {
+                best = (lexicon.language, share);
+            }
+        }
+        best.0
+    }
+
+    /// The names of `house`, from the cache or built now (milliseconds for thousands of entities).
+    pub fn index(&self, house: &House, lexicon: &Lexicon) -> Arc<HouseIndex> {
+        let key = (lexicon.language, house.revision());
+        let known = self.indexes.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(index) = known {
+            return index;
+        }
+        let index = Arc::new(HouseIndex::build(house, lexicon));
+        let mut indexes = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
+        if indexes.len() >= INDEXES {
+            indexes.clear();
+        }
+        indexes.insert(key, index.clone());
+        index
+    }
+
+    /// Reads one sentence. It changes nothing: `dialogue` is updated by its owner.
+    pub fn understand(&self, request: &Request<'_>, house: &House, dialogue: &Dialogue) -> Understanding {
+        let language = match request.language {
+            Some(language) if !language.is_empty() => self.lexicon(language).language,
+            Some(_) | None => self.detect_language(request.text),
+        };
+        let lexicon = self.lexicon(language);
+        let index = self.index(house, lexicon);
+        let sentence = Sentence::read(request, lexicon, &index);
+        Command { request, house, dialogue, lexicon, index: &index, depth: 0 }.understand(&sentence)
+    }
+}
+
+/// A sentence as tokens and spans.
+pub struct Sentence {
+    pub tokens: Vec<Token>,
+    pub row: Vec<Span>,
+    /// A question: it never acts.
+    pub asking: bool,
+    pub too_long: bool,
+}
+
+impl Sentence {
+    pub fn read(request: &Request<'_>, lexicon: &Lexicon, index: &HouseIndex) -> Self {
+        Self::of(text::tokens(request.text, lexicon), lexicon, index)
+    }
+
+    pub fn of(tokens: Vec<Token>, lexicon: &Lexicon, index: &HouseIndex) -> Self {
+        if tokens.len() > MAX_TOKENS {
+            return Self { tokens: Vec::new(), row: Vec::new(), asking: false, too_long: true };
+        }
+        let acts = |item: usize| index.items.get(item).is_some_and(|item| !item.entity.actions.is_empty());
+        let row = Lattice { tokens: &tokens, lexicon, index, counts: &acts }.best();
+        let asking = asks(&row, &tokens, lexicon);
+        let row =
+            if asking { Lattice { tokens: &tokens, lexicon, index, counts: &|_| true }.best() } else { row };
+        Self { tokens, row, asking, too_long: false }
+    }
+
+    pub fn clauses(&self, index: &HouseIndex, lexicon: &Lexicon) -> Vec<Clause> {
+        clauses(&self.row, &self.tokens, index, lexicon.han_numbers, self.asking)
+    }
+
+    /// Whether the sentence is nothing but marks and a recogniser's note ("[MUSIC]").
+    pub fn is_noise(&self) -> bool {
+        let bracketed = self
+            .tokens
+            .first()
+            .is_some_and(|token| matches!(token.text.as_str(), "[" | "(" | "*" | "♪" | "【"))
+            && self
+                .tokens
+                .last()
+                .is_some_and(|token| matches!(token.text.as_str(), "]" | ")" | "*" | "♪" | "】"));
+        bracketed || self.tokens.iter().all(|token| token.kind == Kind::Mark)
+    }
+
+    pub fn has_class(&self, class: Class) -> bool {
+        self.row.iter().any(|span| span.sense(|sense| *sense == Sense::Class(class)))
+    }
+}
+
+/// Whether a row of spans is a question.
+fn asks(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
+    let mark = tokens.last().is_some_and(|token| matches!(token.text.as_str(), "?" | "？"));
+    let asking = |word: Word| {
+        matches!(word, Word::Which | Word::HowMany | Word::What | Word::Where | Word::Who | Word::HowLong)
+    };
+    let mut polite = false;
+    let mut seen = 0;
+    for span in row {
+        if span.word(Word::Asks) && !span.is_mark() {
+            return true;
+        }
+        if lexicon.han_numbers {
+            if span.sense(|sense| matches!(sense, Sense::Word(word) if asking(*word))) {
+                return true;
+            }
+            continue;
+        }
+        if seen > 0 && !mark && !polite {
+            continue;
+        }
+        let named = !span.targets().is_empty();
+        let tell = span.sense(|sense| *sense == Sense::Pred(Pred::Tell));
+        let wh = span.sense(|sense| matches!(sense, Sense::Word(word) if asking(*word)));
+        let verb = span.sense(|sense| matches!(sense, Sense::Word(Word::Is | Word::Did)));
+        if seen == 0 && !named && (tell || wh || (verb && !polite)) {
+            return true;
+        }
+        if seen == 0 && attribute_question(span) {
+            return true;
+        }
+        if span.word(Word::Polite) {
+            polite = true;
+        } else if span.is_mark() || span.word(Word::Filler) || span.word(Word::And) {
+            continue;
+        } else {
+            seen += 1;
+        }
+    }
+    false
+}
+
+/// "how hot", "what time": questions by themselves.
+fn attribute_question(span: &Span) -> bool {
+    use super::vocabulary::Attribute;
+    span.sense(|sense| {
+        matches!(
+            sense,
+            Sense::Attribute(Attribute::Age | Attribute::Clock | Attribute::Date | Attribute::Status)
+        )
+    })
+}

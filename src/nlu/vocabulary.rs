@@ -1,0 +1,356 @@
+//! The language-neutral meanings that the data files map words to.
+
+/// Defines an enum of meanings with the words that the data files use for them.
+macro_rules! vocabulary {
+    ($(#[$doc:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$inner])* $variant),+ }
+
+        impl $name {
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// The word in the data files.
+            pub fn word(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some($name::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+vocabulary! {
+    /// What a verb asks for, before the target says which action that is.
+    Pred {
+        On = "on",
+        Off = "off",
+        Open = "open",
+        Close = "close",
+        /// Chinese 开: on or open, as the target takes it.
+        OnOrOpen = "on_or_open",
+        /// Chinese 关: off or close.
+        OffOrClose = "off_or_close",
+        Toggle = "toggle",
+        Stop = "stop",
+        Lock = "lock",
+        Unlock = "unlock",
+        Arm = "arm",
+        ArmHome = "arm_home",
+        ArmAway = "arm_away",
+        ArmNight = "arm_night",
+        ArmVacation = "arm_vacation",
+        Disarm = "disarm",
+        /// Light verbs: set, make, turn, 调, 把…弄.
+        Set = "set",
+        Raise = "raise",
+        Lower = "lower",
+        Brighter = "brighter",
+        Dimmer = "dimmer",
+        Louder = "louder",
+        Quieter = "quieter",
+        Warmer = "warmer",
+        Colder = "colder",
+        Faster = "faster",
+        Slower = "slower",
+        Play = "play",
+        Pause = "pause",
+        Resume = "resume",
+        Next = "next",
+        Previous = "previous",
+        Mute = "mute",
+        Unmute = "unmute",
+        Start = "start",
+        Dock = "dock",
+        Clean = "clean",
+        Locate = "locate",
+        Mow = "mow",
+        Water = "water",
+        Press = "press",
+        Run = "run",
+        Activate = "activate",
+        Cancel = "cancel",
+        Add = "add",
+        Remove = "remove",
+        Broadcast = "broadcast",
+        /// Tell me, show me: a question in the form of a command.
+        Tell = "tell",
+        Wake = "wake",
+        Undo = "undo",
+    }
+}
+
+vocabulary! {
+    /// Words for states, in questions, conditions and "kitchen light off".
+    StateWord {
+        On = "on",
+        Off = "off",
+        Open = "open",
+        Closed = "closed",
+        Locked = "locked",
+        Unlocked = "unlocked",
+        Playing = "playing",
+        Paused = "paused",
+        Home = "home",
+        Away = "away",
+        Armed = "armed",
+        Disarmed = "disarmed",
+        Detected = "detected",
+        Clear = "clear",
+        Low = "low",
+        Running = "running",
+        Cleaning = "cleaning",
+        Docked = "docked",
+        Charging = "charging",
+        Jammed = "jammed",
+        Available = "available",
+        Unavailable = "unavailable",
+        Opening = "opening",
+        Closing = "closing",
+    }
+}
+
+vocabulary! {
+    /// Kinds of things that people name.
+    Class {
+        Light = "light",
+        Fan = "fan",
+        Switch = "switch",
+        Plug = "plug",
+        Blind = "blind",
+        Curtain = "curtain",
+        Shade = "shade",
+        Shutter = "shutter",
+        Awning = "awning",
+        Cover = "cover",
+        GarageDoor = "garage_door",
+        Gate = "gate",
+        Door = "door",
+        Window = "window",
+        Lock = "lock",
+        Alarm = "alarm",
+        Climate = "climate",
+        AirConditioner = "air_conditioner",
+        Heating = "heating",
+        Media = "media",
+        Music = "music",
+        Tv = "tv",
+        Speaker = "speaker",
+        Vacuum = "vacuum",
+        Mower = "mower",
+        Valve = "valve",
+        Sprinkler = "sprinkler",
+        Humidifier = "humidifier",
+        WaterHeater = "water_heater",
+        Siren = "siren",
+        Camera = "camera",
+        Scene = "scene",
+        Script = "script",
+        List = "list",
+        ShoppingList = "shopping_list",
+        TaskList = "task_list",
+        Timer = "timer",
+        Schedule = "schedule",
+        Sensor = "sensor",
+        Motion = "motion",
+        Presence = "presence",
+        Smoke = "smoke",
+        Leak = "leak",
+        Person = "person",
+        Weather = "weather",
+        Coffee = "coffee",
+        Everything = "everything",
+        Device = "device",
+    }
+}
+
+vocabulary! {
+    /// Settings and measurements.
+    Attribute {
+        Brightness = "brightness",
+        Color = "color",
+        ColorTemperature = "color_temperature",
+        Temperature = "temperature",
+        TargetTemperature = "target_temperature",
+        Humidity = "humidity",
+        Volume = "volume",
+        Position = "position",
+        Tilt = "tilt",
+        Speed = "speed",
+        Mode = "mode",
+        FanMode = "fan_mode",
+        Swing = "swing",
+        Preset = "preset",
+        Source = "source",
+        Battery = "battery",
+        Power = "power",
+        Energy = "energy",
+        Illuminance = "illuminance",
+        CarbonDioxide = "carbon_dioxide",
+        Pm25 = "pm25",
+        AirQuality = "air_quality",
+        Pressure = "pressure",
+        Status = "status",
+        Title = "title",
+        Name = "name",
+        Age = "age",
+        Clock = "clock",
+        Date = "date",
+    }
+}
+
+vocabulary! {
+    /// Words that shape a sentence.
+    Word {
+        All = "all",
+        Any = "any",
+        Both = "both",
+        Except = "except",
+        /// Chinese 以外, which closes what 除了 opened.
+        ExceptEnd = "except_end",
+        And = "and",
+        Or = "or",
+        Then = "then",
+        Not = "not",
+        To = "to",
+        By = "by",
+        From = "from",
+        /// in, at, of, inside, 里: links a place to a thing.
+        Link = "link",
+        /// "on" before a place or a list.
+        OnLink = "on_link",
+        Only = "only",
+        Here = "here",
+        House = "house",
+        Outside = "outside",
+        Upstairs = "upstairs",
+        Downstairs = "downstairs",
+        It = "it",
+        Them = "them",
+        Other = "other",
+        Again = "again",
+        Up = "up",
+        Down = "down",
+        Little = "little",
+        Lot = "lot",
+        More = "more",
+        Above = "above",
+        Below = "below",
+        If = "if",
+        When = "when",
+        Unless = "unless",
+        Until = "until",
+        Which = "which",
+        HowMany = "how_many",
+        What = "what",
+        Where = "where",
+        Who = "who",
+        Is = "is",
+        Did = "did",
+        /// Chinese 吗, 没有, 是不是: makes a question of a statement.
+        Asks = "asks",
+        HowLong = "how_long",
+        Polite = "polite",
+        Filler = "filler",
+        Yes = "yes",
+        No = "no",
+        NeverMind = "never_mind",
+        Noise = "noise",
+        Correction = "correction",
+        In = "in",
+        After = "after",
+        Later = "later",
+        For = "for",
+        At = "at",
+        Every = "every",
+        Today = "today",
+        Tomorrow = "tomorrow",
+        Tonight = "tonight",
+        Morning = "morning",
+        Noon = "noon",
+        Afternoon = "afternoon",
+        Evening = "evening",
+        Midnight = "midnight",
+        Workdays = "workdays",
+        Weekend = "weekend",
+        Monday = "monday",
+        Tuesday = "tuesday",
+        Wednesday = "wednesday",
+        Thursday = "thursday",
+        Friday = "friday",
+        Saturday = "saturday",
+        Sunday = "sunday",
+        Am = "am",
+        Pm = "pm",
+        OClock = "o_clock",
+        HalfPast = "half_past",
+        QuarterPast = "quarter_past",
+        QuarterTo = "quarter_to",
+        Half = "half",
+        AndHalf = "and_half",
+        Percent = "percent",
+        Degree = "degree",
+        Fahrenheit = "fahrenheit",
+        Kelvin = "kelvin",
+        Second = "second",
+        Minute = "minute",
+        Hour = "hour",
+        Day = "day",
+        Max = "max",
+        Min = "min",
+        Sun = "sun",
+        Named = "named",
+        /// Chinese 把, 给, 让: marks what the verb acts on.
+        Object = "object",
+        Normal = "normal",
+    }
+}
+
+vocabulary! {
+    /// Named settings of climates, fans and others; the device's own words decide whether it has them.
+    Mode {
+        Cool = "cool",
+        Heat = "heat",
+        Auto = "auto",
+        Dry = "dry",
+        FanOnly = "fan_only",
+        Eco = "eco",
+        Sleep = "sleep",
+        Boost = "boost",
+        Comfort = "comfort",
+        Away = "away",
+        Home = "home",
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Quiet = "quiet",
+        Swing = "swing",
+    }
+}
+
+vocabulary! {
+    /// Occasions that scenes are made for.
+    Occasion {
+        Sleep = "sleep",
+        Leave = "leave",
+        Arrive = "arrive",
+        Wake = "wake",
+        Movie = "movie",
+    }
+}
+
+vocabulary! {
+    /// Remarks that ask for a change.
+    Remark {
+        Bright = "too_bright",
+        Dark = "too_dark",
+        Warm = "too_warm",
+        Cold = "too_cold",
+        Loud = "too_loud",
+        Quiet = "too_quiet",
+        Humid = "too_humid",
+        Dry = "too_dry",
+    }
+}
