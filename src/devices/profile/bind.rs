@@ -106,6 +106,7 @@ impl Binder<'_> {
         Ok(Report {
             topic: self.topic(report.topic.get_ref())?,
             retained: report.retained,
+            said: report.said,
             json: reads.iter().any(|read| read.field.path.is_some()),
             reads,
         })
@@ -157,15 +158,17 @@ impl Binder<'_> {
         let mut sends = Vec::new();
         for send in &action.send {
             let send = send.get_ref();
-            let only_with = match &send.only_with {
-                Some(name) => Some(Arg::from_word(name.get_ref()).ok_or_else(|| unknown(name.get_ref()))?),
-                None => None,
+            let arg = |name: &Option<toml::Spanned<String>>| match name {
+                Some(name) => Arg::from_word(name.get_ref()).map(Some).ok_or_else(|| unknown(name.get_ref())),
+                None => Ok(None),
             };
+            let (only_with, unless_with) = (arg(&send.only_with)?, arg(&send.unless_with)?);
             // The argument that it needs may be one that this entity does not offer.
             if only_with.is_none_or(|arg| spec.arg(arg).is_some()) {
                 sends.push(Send {
                     topic: self.topic(send.topic.get_ref())?,
                     only_with,
+                    unless_with,
                     body: self.body(send, &spec)?,
                     qos: send.qos,
                 });

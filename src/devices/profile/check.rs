@@ -183,10 +183,10 @@ impl Check<'_> {
         let (span, send) = (send.span(), send.get_ref());
         self.template(&send.topic)?;
         let is_arg = |name: &str| action.args.iter().any(|arg| arg.get_ref().name.get_ref() == name);
-        if let Some(name) = &send.only_with
-            && !is_arg(name.get_ref())
-        {
-            return self.fail(name.span(), format!("{:?} is no argument of this action", name.get_ref()));
+        for name in [&send.only_with, &send.unless_with].into_iter().flatten() {
+            if !is_arg(name.get_ref()) {
+                return self.fail(name.span(), format!("{:?} is no argument of this action", name.get_ref()));
+            }
         }
         if let Some(text) = &send.text {
             self.template(text)?;

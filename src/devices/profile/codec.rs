@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use serde_json::Value;
 
 use super::field::{Field, Input, Path, Reading, number_value};
+use super::format::Saying;
 use crate::devices::{Codec, ConfirmHint, Decoded, EncodeError, Fault, Message, Payload};
 use crate::home::{Action, ActionSpec, Arg, ArgValue, Attr, Availability, State, Update};
 
@@ -25,6 +26,7 @@ pub(super) struct Report {
     pub topic: String,
     /// Whether the device publishes it retained; only the simulator asks.
     pub retained: bool,
+    pub said: Saying,
     pub json: bool,
     /// In order: the first that yields something for a target wins.
     pub reads: Vec<Read>,
@@ -66,6 +68,8 @@ pub(super) struct Send {
     pub topic: String,
     /// Sent only where this argument is given.
     pub only_with: Option<Arg>,
+    /// Not sent where this argument is given.
+    pub unless_with: Option<Arg>,
     pub body: Body,
     pub qos: u8,
 }
@@ -242,6 +246,7 @@ impl Codec for ProfileCodec {
         let mut messages = Vec::new();
         for send in &bound.sends {
             if send.only_with.is_none_or(|arg| action.args.contains_key(&arg))
+                && send.unless_with.is_none_or(|arg| !action.args.contains_key(&arg))
                 && let Some(payload) = send.payload(action)?
             {
                 messages.push(Message { qos: send.qos, ..Message::text(send.topic.clone(), payload) });
@@ -270,7 +275,7 @@ impl Send {
                 let mut json = fixed.clone();
                 for (arg, field) in fields {
                     if let (Some(value), Some(path)) = (action.args.get(arg), &field.path) {
-                        path.put(&mut json, translate(*arg, field, value)?);
+                        path.set(&mut json, translate(*arg, field, value)?);
                     }
                 }
                 let empty = json.as_object().is_none_or(serde_json::Map::is_empty);

@@ -41,7 +41,7 @@ fn action(profile: &Profile, codec: &ProfileCodec, verb: &str, example: &Example
     let action = Action { entity, verb: spec.verb, args };
     let messages = codec.encode(&action, &State::default()).map_err(|error| error.to_string())?;
     let sent: Vec<[String; 2]> =
-        messages.into_iter().map(|message| [message.topic, message.payload]).collect();
+        messages.iter().map(|message| [message.topic.clone(), message.payload.clone()]).collect();
     if sent != example.sends {
         return Err(format!("{action} sends {sent:?}; the example says {:?}", example.sends));
     }
@@ -56,7 +56,14 @@ fn action(profile: &Profile, codec: &ProfileCodec, verb: &str, example: &Example
         understood.extend(args);
     }
     if !verbs.contains(&spec.verb) {
-        return Err(format!("the messages read back as {verbs:?}"));
+        // Two verbs may say the same: a speed that is set also switches the fan on.
+        let same = verbs.iter().any(|verb| {
+            let action = Action { verb: *verb, args: understood.clone(), ..action.clone() };
+            codec.encode(&action, &State::default()).is_ok_and(|again| again == messages)
+        });
+        if !same {
+            return Err(format!("the messages read back as {verbs:?}"));
+        }
     }
     if same_args(&understood, &action.args) {
         Ok(())
@@ -85,7 +92,9 @@ fn message(codec: &ProfileCodec, topic: &str, example: &ExampleFile) -> Result<(
         (decoded, _) => return Err(format!("the message is read as {decoded:?}")),
     };
     let mut again = State { availability: state.availability, ..State::default() };
-    for said in codec.reports(state.text(), &state.attributes) {
+    let at_start = codec.reports(state.text(), &state.attributes);
+    let on_change = codec.reports_of_change(state.text(), &state.attributes, |_| true);
+    for said in at_start.into_iter().chain(on_change) {
         if let Decoded::Report(update) =
             codec.decode(&said.topic, &Payload::new(said.payload.as_bytes(), false), &again)
         {

@@ -275,21 +275,30 @@ impl Path {
         Some(value)
     }
 
-    /// Puts `value` there, with the objects on the way. Says whether the place was free.
-    pub fn put(&self, root: &mut Value, value: Value) -> bool {
+    /// Puts `value` there, with the objects on the way, unless something is there already.
+    pub fn put(&self, root: &mut Value, value: Value) {
+        if let Some(place) = self.place(root).filter(|place| place.is_null()) {
+            *place = value;
+        }
+    }
+
+    /// Puts `value` there, with the objects on the way, in place of what was there.
+    pub fn set(&self, root: &mut Value, value: Value) {
+        if let Some(place) = self.place(root) {
+            *place = value;
+        }
+    }
+
+    /// `None` where something on the way is no object.
+    fn place<'a>(&self, root: &'a mut Value) -> Option<&'a mut Value> {
         let mut place = root;
         for (name, _) in &self.0 {
             if place.is_null() {
                 *place = Value::Object(serde_json::Map::new());
             }
-            let Value::Object(members) = place else { return false };
-            place = members.entry(&**name).or_insert(Value::Null);
+            place = place.as_object_mut()?.entry(&**name).or_insert(Value::Null);
         }
-        let free = place.is_null();
-        if free {
-            *place = value;
-        }
-        free
+        Some(place)
     }
 }
 

@@ -55,7 +55,21 @@ pub(super) struct ReportFile {
     pub when: Option<Spanned<String>>,
     #[serde(default = "yes")]
     pub retained: bool,
+    #[serde(default)]
+    pub said: Saying,
     pub read: Vec<Spanned<FieldFile>>,
+}
+
+/// When a device publishes a report; only the simulator asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Saying {
+    #[default]
+    Always,
+    /// At its start and now and then, not when something changes.
+    AtStart,
+    /// Only when something changes.
+    OnChange,
 }
 
 #[derive(Deserialize)]
@@ -131,6 +145,7 @@ pub(super) enum Options {
 pub(super) struct SendFile {
     pub topic: Spanned<String>,
     pub only_with: Option<Spanned<String>>,
+    pub unless_with: Option<Spanned<String>>,
     pub text: Option<Spanned<String>>,
     pub json: Option<Spanned<Map<String, Value>>>,
     #[serde(default)]

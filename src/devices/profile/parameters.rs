@@ -135,7 +135,32 @@ impl Values {
                 None => return Err(BindError::new(format!("the profile needs the parameter {name:?}"))),
             };
         }
-        Ok(Self(values))
+        let mut values = Self(values);
+        values.fill_defaults(declared, given)?;
+        Ok(values)
+    }
+
+    /// A default may name other parameters: `cmnd/{topic}`. They are filled once, so none of them may do the same.
+    fn fill_defaults(
+        &mut self,
+        declared: &BTreeMap<String, Parameter>,
+        given: &BTreeMap<String, toml::Value>,
+    ) -> Result<(), BindError> {
+        let mut filled = Vec::new();
+        for (name, parameter) in declared {
+            if let Some(Given::Text(default)) = &parameter.default
+                && default.contains('{')
+                && !given.contains_key(name)
+            {
+                let template = Template::parse(default, declared).map_err(BindError::new)?;
+                let text = self.fill(&template).ok_or_else(|| {
+                    BindError::new(format!("the default of {name} needs a parameter that is not given"))
+                })?;
+                filled.push((name.clone(), Given::Text(text)));
+            }
+        }
+        self.0.extend(filled);
+        Ok(())
     }
 
     /// Whether a part of the profile that depends on `when` is there: a flag that is on, or anything else given.

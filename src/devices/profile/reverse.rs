@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::codec::{Body, ProfileCodec, Report, Send, Target, arg_json};
 use super::field::Field;
+use super::format::Saying;
 use crate::home::{ActionSpec, Arg, Args, Attr, Verb};
 
 /// A message that the device publishes.
@@ -23,38 +24,40 @@ impl ProfileCodec {
     /// The verb and the arguments that a message on a command topic asks for. Where several fit: the one that
     /// explains most of the message and lacks no argument.
     pub fn understand(&self, topic: &str, payload: &str) -> Option<(Verb, Args)> {
-        let mut best: Option<((usize, bool), Verb, Args)> = None;
+        let mut best: Option<(Fit, Verb, Args)> = None;
         for action in &self.actions {
             for send in action.sends.iter().filter(|send| send.topic == topic) {
                 let Some((explained, args)) = understand_send(send, &action.spec, payload) else { continue };
                 let complete =
                     action.spec.args.iter().all(|arg| !arg.required || args.contains_key(&arg.name));
-                if best.as_ref().is_none_or(|(known, _, _)| (explained, complete) > *known) {
-                    best = Some(((explained, complete), action.spec.verb, args));
+                let fit = (explained, complete, send.only_with.is_none());
+                if best.as_ref().is_none_or(|(known, _, _)| fit > *known) {
+                    best = Some((fit, action.spec.verb, args));
                 }
             }
         }
         best.map(|(_, verb, args)| (verb, args))
     }
 
-    /// What the device says about a state: one message for each of its report topics that has something to say.
+    /// What the device says about its whole state when it starts: one message for each of its report topics that
+    /// has something to say.
     pub fn reports(&self, value: Option<&str>, attributes: &BTreeMap<Attr, Value>) -> Vec<Said> {
-        self.reports_about(value, attributes, |_| true)
+        let reports = self.reports.iter().filter(|report| report.said != Saying::OnChange);
+        reports.filter_map(|report| report.say(value, attributes)).collect()
     }
 
-    /// As [`ProfileCodec::reports`], but only on topics that tell something `wanted`: `value` or an attribute.
-    pub fn reports_about(
+    /// What it says when something changes: only on topics that tell something `changed`, which is `value` or the
+    /// name of an attribute.
+    pub fn reports_of_change(
         &self,
         value: Option<&str>,
         attributes: &BTreeMap<Attr, Value>,
-        wanted: impl Fn(&str) -> bool,
+        changed: impl Fn(&str) -> bool,
     ) -> Vec<Said> {
-        let tells = |report: &&Report| report.reads.iter().any(|read| wanted(read.target.name()));
-        let say = |report: &Report| {
-            let payload = report.payload(value, attributes)?;
-            Some(Said { topic: report.topic.clone(), payload, retained: report.retained })
+        let tells = |report: &&Report| {
+            report.said != Saying::AtStart && report.reads.iter().any(|read| changed(read.target.name()))
         };
-        self.reports.iter().filter(tells).filter_map(say).collect()
+        self.reports.iter().filter(tells).filter_map(|report| report.say(value, attributes)).collect()
     }
 
     /// What the device publishes about being reachable, with what its bridge says for all of its devices if
@@ -80,6 +83,11 @@ impl ProfileCodec {
 }
 
 impl Report {
+    fn say(&self, value: Option<&str>, attributes: &BTreeMap<Attr, Value>) -> Option<Said> {
+        let payload = self.payload(value, attributes)?;
+        Some(Said { topic: self.topic.clone(), payload, retained: self.retained })
+    }
+
     fn payload(&self, value: Option<&str>, attributes: &BTreeMap<Attr, Value>) -> Option<String> {
         let mut json = Value::Object(Map::new());
         for read in &self.reads {
@@ -101,12 +109,16 @@ impl Report {
             match &read.field.path {
                 None => return Some(text(&theirs)),
                 Some(path) => path.put(&mut json, theirs),
-            };
+            }
         }
         let empty = json.as_object().is_none_or(Map::is_empty);
         (!empty).then(|| json.to_string())
     }
 }
+
+/// How well an action fits a message: how much it explains, whether it lacks nothing, and whether the message stands
+/// for itself and is not a mere companion of another.
+type Fit = (usize, bool, bool);
 
 /// A fixed part of a message explains more than an argument, which could hold anything.
 const FIXED: usize = 2;
@@ -123,7 +135,14 @@ fn understand_send(send: &Send, spec: &ActionSpec, payload: &str) -> Option<(usi
         }
         Body::Json { fixed, fields } => {
             let message: Value = serde_json::from_str(payload).ok()?;
-            let fixed = fixed.as_object()?;
+            // An argument may stand where the profile has a fixed default.
+            let mut default = fixed.clone();
+            for path in fields.iter().filter_map(|(_, field)| field.path.as_ref()) {
+                if let (Some(_), Some(said)) = (path.find(fixed), path.find(&message)) {
+                    path.set(&mut default, said.clone());
+                }
+            }
+            let fixed = default.as_object()?;
             for (name, expected) in fixed {
                 // Any secret is taken: the simulator does not know it.
                 let secret = expected.as_str().is_some_and(|text| text.starts_with("${secret:"));
