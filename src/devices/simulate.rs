@@ -10,6 +10,7 @@
 
 mod behave;
 mod fault;
+mod faulty;
 mod run;
 mod world;
 

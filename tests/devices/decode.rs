@@ -10,7 +10,13 @@ use proptest::prelude::*;
 
 /// Every profile, with whatever it needs.
 fn all_codecs() -> Vec<(String, ProfileCodec)> {
-    let needed = [("topic", "a/b"), ("property", "state"), ("key", "Switch1")];
+    let needed: [(&str, toml::Value); 5] = [
+        ("topic", "a/b".into()),
+        ("property", "state".into()),
+        ("key", "Switch1".into()),
+        ("options", vec!["ON", "OFF"].into()),
+        ("scene", 3.into()),
+    ];
     let profiles = Profiles::embedded().unwrap();
     let bind = |profile: &homeloop::devices::profile::Profile| {
         let mut given = BTreeMap::new();
@@ -22,7 +28,7 @@ fn all_codecs() -> Vec<(String, ProfileCodec)> {
                         .iter()
                         .find(|(name, _)| error.message.contains(&format!("{name:?}")))
                         .unwrap_or_else(|| panic!("{}: {error}", profile.name()));
-                    assert!(given.insert((*name).to_owned(), toml::Value::from(*value)).is_none());
+                    assert!(given.insert((*name).to_owned(), value.clone()).is_none());
                 }
             }
         }
@@ -87,16 +93,94 @@ proptest! {
     }
 }
 
+fn data(file: &str) -> Option<String> {
+    let folder = std::env::var_os("HOMELOOP_DATA")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
+    let text = std::fs::read_to_string(folder.join(file));
+    if text.is_err() {
+        println!("skipped: no {file} in {}", folder.display());
+    }
+    text.ok()
+}
+
+/// Reads Tasmota's own messages, device by device, and compares the states that follow.
+#[test]
+fn real_tasmota_messages_are_read() {
+    let Some(text) = data("mqtt/tasmota_native.jsonl") else { return };
+    let profiles = Profiles::embedded().unwrap();
+    let device_first = |id: &str| {
+        [("command", "cmnd"), ("stat", "stat"), ("tele", "tele")]
+            .map(|(name, prefix)| (name.to_owned(), toml::Value::from(format!("tasmota_{id}/{prefix}"))))
+    };
+    // Profile, device, further parameters, whether its full topic has the device first, and the states in order.
+    let cases: [(&str, &str, &[(&str, toml::Value)], bool, &str); 9] = [
+        ("switch", "49A3BC", &[], true, "online; on; off; offline"),
+        ("sensor", "49A3BC", &[("key", "DHT11.Temperature".into())], true, "online; 20.5; offline"),
+        ("switch", "49A3BD", &[("relay", "1".into())], false, "online; on"),
+        ("switch", "49A3BD", &[("relay", "2".into())], false, "online; off"),
+        ("sensor", "49A3BD", &[("key", "ENERGY.Power.1".into())], false, "online; 12"),
+        ("light", "49A3BE", &[], true, "online; on {brightness: 128}"),
+        (
+            "light",
+            "49A3BF",
+            &[("color", true.into()), ("color_temp", true.into())],
+            true,
+            "online; on {brightness: 191, color_temp_kelvin: 3333, rgb_color: [255,128,0]}",
+        ),
+        (
+            "cover",
+            "49A3C0",
+            &[("tilt", true.into())],
+            true,
+            "online; open {current_position: 54, current_tilt_position: 75}; \
+             opening {current_position: 99, current_tilt_position: 0}",
+        ),
+        ("fan", "49A3C1", &[], true, "online; on {percentage: 67}"),
+    ];
+    for (kind, id, parameters, first, expected) in cases {
+        let mut given = BTreeMap::from([("topic".to_owned(), toml::Value::from(format!("tasmota_{id}")))]);
+        given.extend(parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        if first {
+            given.extend(device_first(id));
+        }
+        let codec = profiles.get(&format!("tasmota.{kind}")).unwrap().bind(&given).unwrap();
+        let mut seen = Vec::new();
+        for line in text.lines() {
+            let message: serde_json::Value = serde_json::from_str(line).unwrap();
+            let topic = message["topic"].as_str().unwrap();
+            let payload = message["payload"].as_str().unwrap();
+            if !codec.subscriptions().iter().any(|filter| filter == topic) {
+                continue;
+            }
+            match codec.decode(topic, &Payload::new(payload.as_bytes(), false), &State::default()) {
+                Decoded::Report(update) => seen.push(shown(&update)),
+                Decoded::Nothing => {}
+                Decoded::Fault(fault) => panic!("{kind} {id} {payload}: {fault}"),
+            }
+        }
+        assert_eq!(seen.join("; "), expected, "{kind} {id}");
+    }
+}
+
+fn shown(update: &homeloop::home::Update) -> String {
+    if let Some(availability) = update.availability {
+        return format!("{availability:?}").to_lowercase();
+    }
+    let value = update.value.clone().flatten().unwrap_or("unknown".into());
+    let mut attributes: Vec<String> = update
+        .attributes
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", value.clone().unwrap_or_default()))
+        .collect();
+    attributes.sort();
+    if attributes.is_empty() { value.into_owned() } else { format!("{value} {{{}}}", attributes.join(", ")) }
+}
+
 /// Reads every state message of Zigbee2MQTT's own test runs with each of its profiles: none may be a fault but those
 /// that are really about something else on the same topic.
 #[test]
 fn real_zigbee2mqtt_messages_are_read() {
-    let data = std::env::var_os("HOMELOOP_DATA")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
-    let Ok(text) = std::fs::read_to_string(data.join("mqtt/zigbee2mqtt.jsonl")) else {
-        println!("skipped: no data in {}", data.display());
-        return;
-    };
+    let Some(text) = data("mqtt/zigbee2mqtt.jsonl") else { return };
     let profiles = Profiles::embedded().unwrap();
     let (mut read, mut values) = (0, BTreeMap::<String, u32>::new());
     for line in text.lines() {

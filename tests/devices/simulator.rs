@@ -49,6 +49,27 @@ fn devices_go_through_the_states_of_their_kind() {
         ("climate.air_conditioner", Verb::SetHvacMode, json!({"hvac_mode": "heat"}), &["cool", "heat"]),
         ("lock.front_door", Verb::Unlock, json!({}), &["locked", "unlocking", "unlocked"]),
         ("lock.back_door", Verb::Unlock, json!({}), &["locked", "unlocked"]),
+        ("light.hallway", Verb::TurnOn, json!({}), &["off", "on"]),
+        ("switch.desk_outlet", Verb::TurnOff, json!({}), &["on", "off"]),
+        ("fan.bedroom", Verb::TurnOn, json!({}), &["off", "on"]),
+        ("fan.bedroom", Verb::TurnOff, json!({}), &["on", "off"]),
+        ("fan.bedroom", Verb::SetPercentage, json!({"percentage": 100}), &["off", "on"]),
+        ("media_player.tv", Verb::Pause, json!({}), &["playing", "paused"]),
+        ("media_player.tv", Verb::SetVolume, json!({"volume_pct": 40}), &["paused"]),
+        ("media_player.tv", Verb::VolumeDown, json!({}), &["paused"]),
+        ("media_player.tv", Verb::Mute, json!({}), &["paused"]),
+        ("media_player.tv", Verb::TurnOff, json!({}), &["paused", "off"]),
+        ("vacuum.robot", Verb::Start, json!({}), &["docked", "cleaning"]),
+        ("vacuum.robot", Verb::ReturnToBase, json!({}), &["cleaning", "returning", "docked"]),
+        ("humidifier.kids_room", Verb::SetHumidity, json!({"humidity": 45}), &["on"]),
+        ("humidifier.kids_room", Verb::TurnOff, json!({}), &["on", "off"]),
+        ("water_heater.boiler", Verb::SetMode, json!({"mode": "performance"}), &["eco", "performance"]),
+        ("valve.garden", Verb::Open, json!({}), &["closed", "open"]),
+        ("siren.hallway", Verb::TurnOn, json!({"duration": 5}), &["off", "on"]),
+        ("camera.entrance", Verb::TurnOff, json!({}), &["on", "off"]),
+        ("number.kettle_limit", Verb::SetValue, json!({"value": 80}), &["90", "80"]),
+        ("select.washing_machine", Verb::SelectOption, json!({"option": "Wool"}), &["Cotton", "Wool"]),
+        ("text.kitchen_display", Verb::SetValue, json!({"value": "12"}), &["Hello", "12"]),
     ];
     let mut home = Loopback::demo();
     for (id, verb, args, values) in steps {
@@ -60,7 +81,21 @@ fn devices_go_through_the_states_of_their_kind() {
     assert_eq!(home.state("light.kitchen").attribute_number(attr::BRIGHTNESS), Some(102.0));
     assert_eq!(home.state("cover.kitchen_blind").attribute_number(attr::CURRENT_POSITION), Some(30.0));
     assert_eq!(home.state("climate.air_conditioner").attribute_text(attr::HVAC_ACTION), Some("idle"));
+    assert_eq!(home.state("fan.bedroom").attribute_number(attr::PERCENTAGE), Some(100.0));
+    let tv = home.state("media_player.tv");
+    assert_eq!(tv.attribute_number(attr::VOLUME_LEVEL), Some(0.35));
+    assert_eq!(tv.attributes[attr::IS_VOLUME_MUTED], json!(true));
+    assert_eq!(home.state("humidifier.kids_room").attribute_number(attr::HUMIDITY), Some(45.0));
     assert_eq!(home.registry.counts().faults, 0);
+}
+
+#[test]
+fn what_reports_nothing_is_sent_and_says_nothing() {
+    let mut home = Loopback::demo();
+    home.act("button.doorbell", Verb::Press, json!({}));
+    home.pass(60, "button.doorbell");
+    assert_eq!(home.said(), []);
+    assert!(!home.house.read().entity("button.doorbell").unwrap().reports_state);
 }
 
 #[test]

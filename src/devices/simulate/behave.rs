@@ -5,12 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Setup;
-use super::fault::SimFault;
 use super::world::Device;
 use crate::home::{Arg, ArgValue, Args, Attr, Domain, Verb, attr};
 
 /// How long a device takes to answer.
-const ANSWER: Duration = Duration::from_millis(80);
+pub(super) const ANSWER: Duration = Duration::from_millis(80);
 
 /// A state that a device reaches some time after it was asked. What is left out stays.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -78,46 +77,8 @@ pub(super) fn first_value(domain: Domain) -> Option<&'static str> {
     }
 }
 
-/// The states of `device` after it is asked, faults included. `open_zones` are the names of contacts that keep an
-/// alarm panel from arming.
-pub(super) fn steps(device: &Device, verb: Verb, args: &Args, open_zones: &[String]) -> Vec<Step> {
-    let right = healthy(device, verb, args, open_zones);
-    match device.fault {
-        None | Some(SimFault::Flapping(_)) => right,
-        Some(SimFault::Silent | SimFault::Offline) => Vec::new(),
-        Some(SimFault::Slow(by)) => {
-            right.into_iter().map(|step| Step { after: step.after + by, ..step }).collect()
-        }
-        Some(SimFault::Stuck) => vec![as_it_is(device, ANSWER)],
-        Some(SimFault::Contradicting) => {
-            let after = right.last().map_or(ANSWER, |step| step.after);
-            let wish = right.last().and_then(|step| step.value.as_deref());
-            let opposite = wish.or(device.value.as_deref()).map(opposite);
-            let mut step = as_it_is(device, after);
-            step.value = opposite.map(str::to_owned).or(step.value);
-            vec![step]
-        }
-        Some(SimFault::EchoOnly) => right
-            .into_iter()
-            .last()
-            .map(|mut step| {
-                step.attributes.retain(|(name, _)| !is_measured(name));
-                Step { after: ANSWER, only_said: true, ..step }
-            })
-            .into_iter()
-            .collect(),
-        Some(SimFault::Reverting(after)) => {
-            let end = right.last().map_or(ANSWER, |step| step.after);
-            let mut steps = right;
-            steps.push(as_it_is(device, end + after));
-            steps
-        }
-        Some(SimFault::Jammed) => jammed(device, right),
-    }
-}
-
 /// The state of a device as it is, to be reported again or to come back to.
-fn as_it_is(device: &Device, after: Duration) -> Step {
+pub(super) fn as_it_is(device: &Device, after: Duration) -> Step {
     Step {
         after,
         value: device.value.clone(),
@@ -126,7 +87,9 @@ fn as_it_is(device: &Device, after: Duration) -> Step {
     }
 }
 
-fn healthy(device: &Device, verb: Verb, args: &Args, open_zones: &[String]) -> Vec<Step> {
+/// The states of `device` after it is asked, when it is well. `open_zones` are the names of contacts that keep an
+/// alarm panel from arming.
+pub(super) fn healthy(device: &Device, verb: Verb, args: &Args, open_zones: &[String]) -> Vec<Step> {
     match verb {
         Verb::Open | Verb::Close | Verb::SetPosition => travel(device, verb, args),
         Verb::Stop if matches!(device.domain, Domain::Cover | Domain::Valve) => {
@@ -214,6 +177,9 @@ fn at_once(device: &Device, verb: Verb, args: &Args) -> Vec<Step> {
             let last = device.attributes.get(attr::BRIGHTNESS).cloned().unwrap_or(json!(255));
             step = step.with(attr::BRIGHTNESS, last);
         }
+    }
+    if device.domain == Domain::Fan {
+        step = spin(device, step);
     }
     if device.domain == Domain::Climate {
         step = heat(device, step);
@@ -314,6 +280,24 @@ fn effect(device: &Device, arg: Arg, given: &ArgValue) -> Effect {
     }
 }
 
+/// A fan that is off has no speed, and one that has no speed is off.
+fn spin(device: &Device, mut step: Step) -> Step {
+    if !device.takes(Verb::SetPercentage, Arg::Percentage) {
+        return step;
+    }
+    let told = step.attributes.iter().find(|(name, _)| name == attr::PERCENTAGE);
+    match (step.value.as_deref(), told.and_then(|(_, speed)| speed.as_f64())) {
+        (Some("off"), _) => step.with(attr::PERCENTAGE, json!(0)),
+        (_, Some(0.0)) => step.value("off"),
+        (Some("on"), None) => {
+            let last = device.number(attr::PERCENTAGE).filter(|speed| *speed > 0.0).unwrap_or(67.0);
+            step.attributes.push((attr::PERCENTAGE.into(), json!(last as i64)));
+            step
+        }
+        (Some(_) | None, _) => step,
+    }
+}
+
 /// What a thermostat is doing with the settings that it now has.
 fn heat(device: &Device, step: Step) -> Step {
     let given = |name: &str| {
@@ -376,58 +360,4 @@ fn travel(device: &Device, verb: Verb, args: &Args) -> Vec<Step> {
         .collect();
     steps.push(Step::at(ANSWER + whole).value(end).with(attr::CURRENT_POSITION, position(1.0)));
     steps
-}
-
-/// The way until half of it, then the state of a device that is stuck there.
-fn jammed(device: &Device, right: Vec<Step>) -> Vec<Step> {
-    let ends = [
-        (Domain::Lock, "jammed"),
-        (Domain::Vacuum, "error"),
-        (Domain::LawnMower, "error"),
-        (Domain::Cover, "open"),
-        (Domain::Valve, "open"),
-    ];
-    let Some((_, end)) = ends.iter().find(|(domain, _)| *domain == device.domain) else {
-        return vec![as_it_is(device, ANSWER)];
-    };
-    let half = right.len().div_ceil(2);
-    let mut steps: Vec<Step> = right.into_iter().take(half).collect();
-    if let Some(last) = steps.last().cloned() {
-        steps.push(Step { after: last.after + ANSWER, ..last }.value(*end));
-    }
-    steps
-}
-
-/// The value that means the opposite; itself where there is none.
-fn opposite(value: &str) -> &str {
-    match value {
-        "on" => "off",
-        "off" => "on",
-        "open" => "closed",
-        "closed" => "open",
-        "locked" => "unlocked",
-        "unlocked" => "locked",
-        "disarmed" => "armed_away",
-        "armed_home" | "armed_away" | "armed_night" | "armed_vacation" | "armed_custom_bypass" => "disarmed",
-        "playing" => "paused",
-        "paused" => "playing",
-        "cleaning" => "docked",
-        "docked" => "cleaning",
-        "home" => "not_home",
-        "not_home" => "home",
-        other => other,
-    }
-}
-
-/// Whether an attribute is measured and not merely set.
-fn is_measured(name: &str) -> bool {
-    [
-        attr::CURRENT_POSITION,
-        attr::CURRENT_TILT_POSITION,
-        attr::CURRENT_TEMPERATURE,
-        attr::CURRENT_HUMIDITY,
-        attr::HVAC_ACTION,
-        attr::BATTERY_LEVEL,
-    ]
-    .contains(&name)
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::behave::{self, Step};
 use super::fault::SimFault;
-use super::{CONTROL_BASE, Setup};
+use super::{CONTROL_BASE, Setup, faulty};
 use crate::devices::profile::{ProfileCodec, Said};
 use crate::home::{Arg, Attr, Domain, Entity, EntityId, Verb, attr};
 
@@ -251,7 +251,7 @@ impl World {
         }
         device.wish += 1;
         let wish = device.wish;
-        for step in behave::steps(device, verb, args, &open) {
+        for step in faulty::steps(device, verb, args, &open) {
             self.later(now + step.after, at, What::Become { wish, step });
         }
     }
@@ -329,7 +329,7 @@ impl Device {
                 || step.attributes.iter().any(|(known, _)| known == name)
         };
         let said = if self.online {
-            self.codec.reports_about(self.value.as_deref(), &self.attributes, told)
+            self.codec.reports_of_change(self.value.as_deref(), &self.attributes, told)
         } else {
             Vec::new()
         };
