@@ -23,6 +23,8 @@ mod fake;
 mod limits;
 #[path = "http/mcp.rs"]
 mod mcp;
+#[path = "http/openapi.rs"]
+mod openapi;
 #[path = "http/page.rs"]
 mod page;
 #[path = "http/running.rs"]

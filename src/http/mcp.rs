@@ -29,6 +29,7 @@ use super::access::Caller;
 use super::fault::Fault;
 use super::guard::Connection;
 use super::service::{Progress, ToolError, ToolHost, ToolReply, ToolSpec};
+use super::views::ErrorView;
 
 const INSTRUCTIONS: &str = "Tools of one home. Each result says per entity what the house confirmed; do not claim \
     more. Some actions wait for a person: then the result names the page where a person decides, and repeating the \
@@ -48,7 +49,14 @@ pub(super) fn service(tools: Arc<dyn ToolHost>, public_url: Option<String>, body
     StreamableHttpService::new(factory, Arc::default(), config)
 }
 
-/// `POST /mcp`.
+#[utoipa::path(
+    post, path = "/mcp", tag = "agents",
+    request_body(content = serde_json::Value, examples(
+        ("the tools" = (value = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))),
+    )),
+    responses((status = 200), (status = 404, body = ErrorView)),
+)]
+/// Model Context Protocol: one JSON-RPC message. `Accept` must name JSON and event streams.
 pub async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     match &shared.mcp {
         Some(service) => service.handle(request).await.into_response(),

@@ -12,6 +12,7 @@ pub mod chat;
 pub mod fault;
 pub mod guard;
 pub mod mcp;
+pub mod openapi;
 pub mod page;
 pub mod routes;
 pub mod server;

@@ -15,7 +15,7 @@ use super::api::{approvals, commands, entities, events, health, schedules, tasks
 use super::chat::{ollama, openai};
 use super::fault::Fault;
 use super::guard::guard;
-use super::{mcp, page};
+use super::{mcp, openapi, page};
 use crate::policy::{Channel, Scope};
 
 /// Who may use a route.
@@ -50,6 +50,7 @@ pub fn table() -> Vec<Route> {
         row(Method::GET, "/", Access::Public, http, on(MethodFilter::GET, page::html)),
         row(Method::GET, "/page.js", Access::Public, http, on(MethodFilter::GET, page::script)),
         row(Method::GET, "/page.css", Access::Public, http, on(MethodFilter::GET, page::style)),
+        row(Method::GET, "/openapi.json", Access::Public, http, on(MethodFilter::GET, openapi::document)),
         row(Method::GET, "/healthz", Access::Public, http, on(MethodFilter::GET, health::alive)),
         row(Method::GET, "/readyz", Access::Public, http, on(MethodFilter::GET, health::ready)),
         row(Method::GET, "/metrics", READ, http, on(MethodFilter::GET, health::metrics)),

@@ -17,6 +17,74 @@ use crate::home::{Availability, Entity, House};
 use crate::model::Usage;
 use crate::policy::{Channel, Verdict};
 
+/// A command. Read strictly: an unknown or repeated member is refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CommandRequest {
+    /// What should happen, in the person's own words; at most 10,000 characters.
+    pub text: String,
+    /// The sender's own id: a repeated id runs nothing and gets the first result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Area id of where the person is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<String>,
+    /// `en`, `zh`…; missing: taken from the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// A name for the reply. Who asks is what the token says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub issued_at: Option<DateTime<Utc>>,
+    /// Seconds to wait for the result, 0 to 600; 300 where missing. After them 202 and the task so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_s: Option<u64>,
+    /// `continue` or `cancel`: what becomes of the task when this client goes away. Missing: `continue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_disconnect: Option<String>,
+}
+
+/// A person's answer to an approval. Read strictly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AnswerRequest {
+    /// 1
+    pub v: u64,
+    /// The hash that the approval showed.
+    pub plan_hash: String,
+    /// `approve` or `deny`; no other word decides.
+    pub decision: String,
+    /// At most 60 s from now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub issued_at: Option<DateTime<Utc>>,
+}
+
+/// What to stop. Read strictly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct StopRequest {
+    /// Missing: everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+}
+
+/// What was stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoppedView {
+    /// Ids of the tasks that were stopped.
+    pub stopped: Vec<String>,
+}
+
+/// Whether commands can be served.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReadyView {
+    pub ready: bool,
+    /// Short words: `starting`, `broker_down`, `safe_mode`…
+    pub reasons: Vec<String>,
+}
+
 /// One task: a command from its arrival to its single result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TaskView {

@@ -14,15 +14,42 @@ use crate::http::access::Caller;
 use crate::http::fault::Fault;
 use crate::http::service::{Answer, AnswerError, AnswerWord};
 use crate::http::tokens::TokenKind;
-use crate::http::views::{AnsweredView, ApprovalView};
+use crate::http::views::{AnswerRequest, AnsweredView, ApprovalView, ErrorView};
 use crate::strict_json::{Fields, JsonError};
 
+#[utoipa::path(get, path = "/api/approvals", tag = "approvals", responses((status = 200, body = Vec<ApprovalView>)))]
 /// The approvals that wait, oldest first.
 pub async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<ApprovalView>>, Fault> {
     Ok(Json(shared.service.approvals().await?))
 }
 
-/// Approves or denies one approval.
+#[utoipa::path(
+    post, path = "/api/approvals/{id}", tag = "approvals",
+    params(("id" = String, Path, example = "01HOMELOOPAPPROVAL00000000")),
+    request_body(content = AnswerRequest, examples(
+        ("approve" = (value = json!({
+            "v": 1,
+            "plan_hash": "aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11",
+            "decision": "approve",
+        }))),
+        ("deny" = (value = json!({
+            "v": 1,
+            "plan_hash": "aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11",
+            "decision": "deny",
+            "issued_at": "2026-11-29T18:02:11Z",
+        }))),
+    )),
+    responses(
+        (status = 200, body = AnsweredView),
+        (status = 400, body = ErrorView, description = "Wrong in form, or dated more than 60 s from now"),
+        (status = 403, body = ErrorView, description = "Not a person's token with the scope approve"),
+        (status = 404, body = ErrorView, description = "No such approval"),
+        (status = 409, body = ErrorView, description = "Wrong hash, already decided, or no longer valid"),
+        (status = 410, body = ErrorView, description = "Expired"),
+        (status = 429, body = ErrorView, description = "Too many wrong answers"),
+    ),
+)]
+/// Approves or denies one approval. The decider is the token's owner.
 pub async fn answer(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,

@@ -11,12 +11,13 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
+use serde_json::json;
 
 use super::{MAX_COMMAND_CHARS, named};
 use crate::http::access::Caller;
 use crate::http::fault::Fault;
 use crate::http::service::{NewCommand, Service, StopTarget, TaskHandle};
-use crate::http::views::{TaskProgress, TaskView};
+use crate::http::views::{CommandRequest, ErrorView, TaskProgress, TaskView};
 use crate::http::{Shared, sse};
 use crate::policy::Principal;
 use crate::strict_json::{Fields, JsonError};
@@ -32,8 +33,25 @@ struct Wish {
     cancel_on_disconnect: bool,
 }
 
-/// Runs a command. With `Accept: text/event-stream` the task's events are streamed and the result comes last; else
-/// the answer is the result, or (202) the task so far when `wait_s` is over.
+#[utoipa::path(
+    post, path = "/api/commands", tag = "commands",
+    request_body(content = CommandRequest, examples(
+        ("a light" = (value = json!({"text": "turn the kitchen light on", "area": "kitchen"}))),
+        ("in Chinese, without waiting" = (value = json!({"text": "我要睡觉了", "language": "zh", "wait_s": 0}))),
+        ("once only" = (value = json!({"id": "button-17", "text": "close the blinds", "on_disconnect": "cancel"}))),
+    )),
+    responses(
+        (status = 200, body = TaskView, description = "The one result"),
+        (status = 202, body = TaskView, description = "The task so far; see the Location header"),
+        (status = 400, body = ErrorView, description = "Wrong in form, or rejected with the reason"),
+        (status = 413, body = ErrorView, description = "Too long"),
+        (status = 429, body = ErrorView, description = "Busy"),
+    ),
+)]
+/// Runs a command.
+///
+/// With `Accept: text/event-stream` the task's events are streamed (`task`, then one `event` each) and the `result`
+/// comes last; else the answer is the result, or (202) the task so far when `wait_s` is over.
 pub async fn submit(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -103,7 +121,7 @@ fn wants_stream(headers: &HeaderMap) -> bool {
 }
 
 fn stream_task(shared: &Shared, task: TaskHandle, watch: Disconnect) -> Response {
-    let opened = serde_json::json!({"task_id": task.task_id, "repeated": task.repeated});
+    let opened = json!({"task_id": task.task_id, "repeated": task.repeated});
     let result = task.result;
     // The last step owns the watch: a stream that is dropped before it drops the watch with it.
     let last = stream::once(async move {

@@ -6,19 +6,29 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use serde::Deserialize;
+use utoipa::IntoParams;
 
 use crate::http::Shared;
 use crate::http::fault::Fault;
 use crate::http::service::EntityFilter;
-use crate::http::views::EntityView;
+use crate::http::views::{EntityView, ErrorView};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ListQuery {
+    /// Area id.
+    #[param(example = "kitchen")]
     area: Option<String>,
+    /// Domain, as in Home Assistant.
+    #[param(example = "light")]
     domain: Option<String>,
 }
 
+#[utoipa::path(
+    get, path = "/api/entities", tag = "house", params(ListQuery),
+    responses((status = 200, body = Vec<EntityView>), (status = 400, body = ErrorView)),
+)]
 /// All entities, or those of an `area` or `domain`, in the order of their ids.
 pub async fn list(
     State(shared): State<Arc<Shared>>,
@@ -29,7 +39,11 @@ pub async fn list(
     Ok(Json(shared.service.entities(&filter)))
 }
 
-/// One entity.
+#[utoipa::path(
+    get, path = "/api/entities/{id}", tag = "house", params(("id" = String, Path, example = "light.lamp_0")),
+    responses((status = 200, body = EntityView), (status = 404, body = ErrorView)),
+)]
+/// One entity with its state and what can be done with it.
 pub async fn one(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,

@@ -10,6 +10,12 @@ use futures_util::StreamExt;
 use crate::http::service::LiveEvent;
 use crate::http::{Shared, sse};
 
+#[utoipa::path(
+    get, path = "/api/events", tag = "house",
+    responses((status = 200, content_type = "text/event-stream", body = String)),
+)]
+/// Everything that happens, from now on, as server-sent events.
+///
 /// `task` (one event of a task), `approval` (asked, or ended with its `verdict`), `state` (an entity), and `lost`
 /// (how many were missed by a slow reader, who then reads the lists again).
 pub async fn all(State(shared): State<Arc<Shared>>) -> Response {

@@ -9,13 +9,22 @@ use axum::{Extension, Json};
 use crate::http::Shared;
 use crate::http::access::Caller;
 use crate::http::fault::Fault;
-use crate::http::views::ScheduleView;
+use crate::http::views::{ErrorView, ScheduleView};
 
+#[utoipa::path(get, path = "/api/schedules", tag = "schedules", responses((status = 200, body = Vec<ScheduleView>)))]
 /// All schedules.
 pub async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<ScheduleView>>, Fault> {
     Ok(Json(shared.service.schedules().await?))
 }
 
+#[utoipa::path(
+    delete, path = "/api/schedules/{id}", tag = "schedules", params(("id" = String, Path, example = "lights")),
+    responses(
+        (status = 204, description = "Removed"),
+        (status = 404, body = ErrorView),
+        (status = 409, body = ErrorView, description = "A person must approve this first"),
+    ),
+)]
 /// Removes a schedule. One that locks, arms or closes something asks a person first (409).
 pub async fn cancel(
     State(shared): State<Arc<Shared>>,

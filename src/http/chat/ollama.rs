@@ -26,11 +26,14 @@ use crate::http::views::TaskView;
 /// The version of Ollama whose API is spoken; clients look at it to know what they may use.
 const SPOKEN: &str = "0.12.0";
 
+#[utoipa::path(get, path = "/api/version", tag = "chat", responses((status = 200)))]
+/// The version of Ollama's API that is spoken.
 pub async fn version() -> impl IntoResponse {
     Json(json!({"version": SPOKEN}))
 }
 
-/// The models: one, which is no file.
+#[utoipa::path(get, path = "/api/tags", tag = "chat", responses((status = 200)))]
+/// The models, as Ollama lists them: one, which is no file.
 pub async fn tags(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     let name = format!("{MODEL}:latest");
     let digest: String =
@@ -46,7 +49,22 @@ pub async fn tags(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     Json(json!({"models": [model]}))
 }
 
-/// Runs the newest message as a command; streams lines of JSON unless `stream` is false.
+#[utoipa::path(
+    post, path = "/api/chat", tag = "chat",
+    request_body(content = serde_json::Value, examples(
+        ("a command" = (value = json!({
+            "model": "homeloop",
+            "messages": [{"role": "user", "content": "turn the kitchen light on"}],
+            "stream": false,
+        }))),
+        ("streamed" = (value = json!({
+            "model": "homeloop:latest",
+            "messages": [{"role": "user", "content": "open the blinds"}],
+        }))),
+    )),
+    responses((status = 200), (status = 400), (status = 404)),
+)]
+/// As Ollama's chat: runs the newest message as a command; streams lines of JSON unless `stream` is false.
 pub async fn chat(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,

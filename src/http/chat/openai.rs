@@ -17,16 +17,32 @@ use crate::http::Shared;
 use crate::http::access::Caller;
 use crate::http::fault::Fault;
 use crate::http::service::TaskHandle;
-use crate::http::views::TaskView;
+use crate::http::views::{ErrorView, TaskView};
 
-/// The models: one.
+#[utoipa::path(get, path = "/v1/models", tag = "chat", responses((status = 200)))]
+/// The models, as OpenAI lists them: one.
 pub async fn models() -> impl IntoResponse {
     Json(
         json!({"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": MODEL}]}),
     )
 }
 
-/// Runs the newest message as a command; streams where `stream` is true.
+#[utoipa::path(
+    post, path = "/v1/chat/completions", tag = "chat",
+    request_body(content = serde_json::Value, examples(
+        ("a command" = (value = json!({
+            "model": "homeloop",
+            "messages": [{"role": "user", "content": "turn the kitchen light on"}],
+        }))),
+        ("streamed" = (value = json!({
+            "model": "homeloop",
+            "messages": [{"role": "user", "content": "is the front door locked?"}],
+            "stream": true,
+        }))),
+    )),
+    responses((status = 200), (status = 400, body = ErrorView), (status = 404, body = ErrorView)),
+)]
+/// As OpenAI's chat completions: runs the newest message as a command; streams where `stream` is true.
 pub async fn completions(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
