@@ -27,6 +27,8 @@ struct Simulated {
     begun: tokio::time::Instant,
     /// How far the wall clock was stepped by [`Clock::step_wall`].
     step: Mutex<TimeDelta>,
+    /// How long the machine slept by [`Clock::suspend`].
+    suspended: Mutex<Duration>,
     random: Mutex<StdRng>,
     boot_id: String,
 }
@@ -44,6 +46,7 @@ impl Clock {
                 start,
                 begun: tokio::time::Instant::now(),
                 step: Mutex::new(TimeDelta::zero()),
+                suspended: Mutex::default(),
                 random: Mutex::new(StdRng::seed_from_u64(seed)),
                 boot_id: format!("simulated-{seed}"),
             }))),
@@ -71,7 +74,10 @@ impl Clock {
                     u32::try_from(time.tv_nsec).unwrap_or(0),
                 )
             }
-            Source::Simulated(simulated) => simulated.begun.elapsed(),
+            Source::Simulated(simulated) => {
+                let suspended = *simulated.suspended.lock().unwrap_or_else(PoisonError::into_inner);
+                simulated.begun.elapsed() + suspended
+            }
         }
     }
 
@@ -92,6 +98,14 @@ impl Clock {
         match &*self.source {
             Source::System => false,
             Source::Simulated(_) => true,
+        }
+    }
+
+    /// Suspends a simulated machine: wall time and time since boot go on, tokio's clock stands. A system clock ignores it.
+    pub fn suspend(&self, by: Duration) {
+        if let Source::Simulated(simulated) = &*self.source {
+            *simulated.suspended.lock().unwrap_or_else(PoisonError::into_inner) += by;
+            self.step_wall(TimeDelta::from_std(by).unwrap_or(TimeDelta::MAX));
         }
     }
 

@@ -4,6 +4,8 @@
 mod approvals;
 #[path = "journal/crash.rs"]
 mod crash;
+#[path = "journal/disk.rs"]
+mod disk;
 #[path = "journal/faults.rs"]
 mod faults;
 #[path = "journal/keys.rs"]

@@ -68,15 +68,20 @@ pub(super) fn writer(dir: &Path) -> Result<Connection, JournalError> {
     })
 }
 
-/// A new file gets its schema under another name, so that an empty or half-made `journal.db` is always damage.
+/// A new file gets its schema and its log mode under another name, so that an empty or half-made `journal.db` is always
+/// damage, and no rollback file of its own can ever be left beside it.
 fn create(dir: &Path) -> Result<(), JournalError> {
     let fresh = dir.join("journal.db.new");
-    if fresh.try_exists()? {
-        fs::remove_file(&fresh)?;
+    for left in ["journal.db.new", "journal.db.new-wal", "journal.db.new-shm", "journal.db.new-journal"] {
+        if dir.join(left).try_exists()? {
+            fs::remove_file(dir.join(left))?;
+        }
     }
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
     let conn = Connection::open(&fresh)?;
-    conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL;")?;
+    conn.execute_batch(
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;",
+    )?;
     schema::migrate(&conn)?;
     drop(conn);
     fs::rename(&fresh, database(dir))?;

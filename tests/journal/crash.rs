@@ -1,23 +1,30 @@
-//! kill -9 against a real process: this test binary starts itself as a writer, kills it, and looks at what is left.
+//! kill -9 and power cuts against a real process: this test binary starts itself as a writer, kills it, and looks at
+//! what is left.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use homeloop::clock::Clock;
 use homeloop::journal::{Durability, Journal, Verification};
+use serde_json::Value;
+use tempfile::TempDir;
 
-use super::{dir, event, open, raw};
+use super::{dir, event};
 
 /// Says to the child which directory to write in.
 const CHILD: &str = "HOMELOOP_TEST_CRASH_DIR";
 
+/// Set where the child calls durable what is not: the control that shows that the emulation drops something.
+const LIES: &str = "HOMELOOP_TEST_LIES";
+
 /// The writer that is killed: appends for ever and says on standard output what was promised as durable.
 #[test]
-#[ignore = "run by kill_nine_loses_nothing_that_was_promised as a process of its own"]
+#[ignore = "run by the other tests here as a process of its own"]
 fn child() {
     let Ok(dir) = std::env::var(CHILD) else { return };
+    let durability = if std::env::var_os(LIES).is_some() { Durability::Normal } else { Durability::Synced };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let journal = Journal::open(Path::new(&dir), Clock::system()).unwrap();
@@ -28,7 +35,7 @@ fn child() {
                 for number in 0.. {
                     let number = writer * 1_000_000 + number;
                     let promised = event("t", number).about(["lock.a", "light.b"]);
-                    journal.append(promised, Durability::Synced).await.unwrap();
+                    journal.append(promised, durability).await.unwrap();
                     println!("promised {number}");
                     journal.append(event("u", number), Durability::Normal).await.unwrap();
                     journal.keep_retained(&format!("topic/{}", number % 50), &number.to_be_bytes(), 1);
@@ -39,15 +46,16 @@ fn child() {
     });
 }
 
-/// Starts the child on `dir`, lets it promise `lines` events, kills it, and returns what it had promised.
-fn kill_after(dir: &Path, lines: usize) -> HashSet<u64> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crash::child", "--ignored", "--nocapture"])
-        .env(CHILD, dir)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+/// A command that runs the child on `dir`.
+fn writer(dir: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "crash::child", "--ignored", "--nocapture"]).env(CHILD, dir);
+    command
+}
+
+/// Lets the child promise `lines` events, kills it, and returns what it had promised.
+fn kill_after(mut command: Command, lines: usize) -> HashSet<u64> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let mut promised = HashSet::new();
     let mut killed = false;
@@ -66,29 +74,75 @@ fn kill_after(dir: &Path, lines: usize) -> HashSet<u64> {
     promised
 }
 
+/// Opens what is left, checks that it is whole, and returns the promised events that it holds.
+async fn look(dir: &Path) -> HashSet<u64> {
+    let journal = Journal::open(dir, Clock::system()).unwrap();
+    assert!(matches!(journal.verify().await.unwrap(), Verification::Intact { .. }));
+    for row in journal.retained().await.unwrap() {
+        assert_eq!(row.payload.len(), 8, "half a message");
+    }
+    let events = journal.events("t").await.unwrap();
+    journal.close().await;
+    let other = rusqlite::Connection::open(dir.join("journal.db")).unwrap();
+    let check: String = other.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(check, "ok");
+    events.iter().map(|event| event.parse::<Value>().unwrap()["number"].as_u64().unwrap()).collect()
+}
+
 #[tokio::test]
 async fn kill_nine_loses_nothing_that_was_promised() {
     let dir = dir();
     let mut promised = HashSet::new();
     for round in 0..8 {
-        promised.extend(kill_after(dir.path(), 1 + round * 37).into_iter().map(|number| (round, number)));
-        let journal = open(&dir);
-        assert!(matches!(journal.verify().await.unwrap(), Verification::Intact { .. }), "round {round}");
-        let check: String = raw(&dir).query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-        assert_eq!(check, "ok", "round {round}");
-        let rows: Vec<u64> = journal
-            .events("t")
-            .await
-            .unwrap()
-            .iter()
-            .map(|event| event.parse::<serde_json::Value>().unwrap()["number"].as_u64().unwrap())
-            .collect();
-        let stored: HashSet<u64> = rows.iter().copied().collect();
-        for (_, number) in &promised {
-            assert!(stored.contains(number), "round {round}: {number} was promised and is gone");
+        promised.extend(kill_after(writer(dir.path()), 1 + round * 37));
+        let stored = look(dir.path()).await;
+        let lost: Vec<_> = promised.difference(&stored).collect();
+        assert!(lost.is_empty(), "round {round}: {lost:?} were promised and are gone");
+    }
+}
+
+/// The library that is preloaded for power cuts; `None` where there is no C compiler.
+fn emulation(dir: &TempDir) -> Option<PathBuf> {
+    let library = dir.path().join("power.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/journal/power.c");
+    let built =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl").status();
+    match built {
+        Ok(status) => {
+            assert!(status.success(), "tests/journal/power.c does not compile");
+            Some(library)
         }
-        for row in journal.retained().await.unwrap() {
-            assert_eq!(row.payload.len(), 8, "round {round}: half a message");
+        Err(error) => {
+            eprintln!("skipped: no C compiler ({error})");
+            None
         }
     }
+}
+
+/// Runs the child until it promised `lines` events, cuts the power, and returns how many promises were not kept.
+async fn cut_power(lines: usize, lies: bool) -> Option<usize> {
+    let (tools, before, after) = (dir(), dir(), dir());
+    let library = emulation(&tools)?;
+    let mut command = writer(before.path());
+    command
+        .env("LD_PRELOAD", library)
+        .env("HOMELOOP_TEST_WATCH", before.path())
+        .env("HOMELOOP_TEST_DURABLE", after.path());
+    if lies {
+        command.env(LIES, "1");
+    }
+    let promised = kill_after(command, lines);
+    let stored = look(after.path()).await;
+    Some(promised.difference(&stored).count())
+}
+
+#[tokio::test]
+async fn f29_a_power_cut_loses_nothing_that_was_promised() {
+    // The last is long enough for the log to be merged into the main file several times.
+    for lines in [1, 20, 700] {
+        let Some(lost) = cut_power(lines, false).await else { return };
+        assert_eq!(lost, 0, "of {lines}");
+    }
+    let lost = cut_power(50, true).await;
+    assert!(lost > Some(0), "the emulation dropped nothing, so it proves nothing");
 }

@@ -59,7 +59,7 @@ async fn a_second_instance_is_refused_and_a_reader_is_not() {
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_left_alone() {
+async fn f34_a_newer_schema_is_left_alone() {
     let dir = written(1).await;
     raw(&dir).execute_batch("PRAGMA user_version = 99").unwrap();
     assert_eq!(opening(&dir).err(), Some(JournalError::NewerSchema { found: 99, supported: 1 }));
@@ -71,7 +71,7 @@ async fn a_newer_schema_is_left_alone() {
 type Damage = fn(&mut Vec<u8>);
 
 #[tokio::test]
-async fn a_damaged_file_is_kept_and_never_written_over() {
+async fn f33_a_damaged_file_is_kept_and_never_written_over() {
     let size = fs::metadata(database(&written(50).await)).unwrap().len();
     let damage: [(&str, Damage); 5] = [
         ("zero bytes", |bytes| bytes.clear()),
@@ -121,11 +121,12 @@ async fn a_missing_file_beside_its_log_is_damage() {
 async fn a_start_that_was_cut_short_does_not_count_as_damage() {
     let dir = dir();
     fs::write(dir.path().join("journal.db.new"), b"half").unwrap();
+    fs::write(dir.path().join("journal.db.new-wal"), b"half").unwrap();
     assert!(opening(&dir).is_ok());
 }
 
 #[tokio::test]
-async fn a_full_disk_fails_closed_at_every_write_and_recovers() {
+async fn a_full_size_limit_fails_closed_at_every_write_and_recovers() {
     let dir = dir();
     let journal = open(&dir);
     let mut stored = 0;
@@ -177,7 +178,7 @@ async fn one_that_does_not_fit_does_not_take_the_others_with_it() {
 }
 
 #[tokio::test]
-async fn a_lock_of_another_process_is_waited_for() {
+async fn f32_a_lock_of_another_process_is_waited_for() {
     let dir = dir();
     let journal = open(&dir);
     journal.append(event("t", 0), Durability::Normal).await.unwrap();

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{World, daily, minutes, once, utc};
 
 #[tokio::test(start_paused = true)]
-async fn an_hour_forward_skips_what_it_jumped_over() {
+async fn f35_an_hour_forward_skips_what_it_jumped_over() {
     let mut world = World::at("2026-11-29T12:00:00Z", Europe::Berlin).await;
     world.create(daily("13:30:00")).await;
     world.create(once("2026-11-29T14:00:00Z")).await;
@@ -23,7 +23,7 @@ async fn an_hour_forward_skips_what_it_jumped_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_hour_back_fires_nothing_twice() {
+async fn f35_an_hour_back_fires_nothing_twice() {
     let mut world = World::at("2026-11-29T12:00:00Z", Europe::Berlin).await;
     world.create(daily("13:30:00")).await;
     world.create(When::Every { seconds: 1800 }).await;
@@ -40,7 +40,7 @@ async fn an_hour_back_fires_nothing_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_was_a_day_ahead_loses_no_day() {
+async fn f35_a_clock_that_was_a_day_ahead_loses_no_day() {
     let mut world = World::at("2026-11-29T12:00:00Z", Europe::Berlin).await;
     world.create(daily("13:30:00")).await;
     world.quiet(0).await;
@@ -52,7 +52,7 @@ async fn a_clock_that_was_a_day_ahead_loses_no_day() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_boot_in_1970_fires_nothing_and_is_mended_by_the_first_step() {
+async fn f35_a_boot_in_1970_fires_nothing_and_is_mended_by_the_first_step() {
     let world = World::at("2026-11-29T12:00:00Z", Europe::Berlin).await;
     world.create(daily("13:30:00")).await;
     world.create(once("2026-11-29T15:00:00Z")).await;
@@ -90,4 +90,39 @@ async fn a_wait_counts_elapsed_time_over_any_step_and_a_restart() {
         assert_eq!((world.clock.since_boot() - begun).as_secs(), 1200, "{step}");
         world.quiet(48).await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f37_a_machine_that_slept_eight_hours_tells_what_it_missed() {
+    let mut world = World::at("2026-11-29T20:00:00Z", Europe::Berlin).await;
+    world.create(daily("22:30:00")).await;
+    world.create(once("2026-11-30T04:03:00Z")).await;
+    world.create(When::Every { seconds: 3600 }).await;
+    let egg =
+        NewTimer { label: "egg".into(), seconds: 600, origin: json!("kitchen"), conversation: "c".into() };
+    world.scheduler.set_timer(egg).await.unwrap();
+    tokio::time::sleep(minutes(5)).await;
+    // Lid closed at 20:05 UTC, opened at 04:05.
+    world.clock.suspend(minutes(8 * 60));
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        told.push(match world.next().await {
+            FireEvent::Due(firing) => format!("ran {}", firing.due),
+            FireEvent::Skipped { due, .. } => format!("skipped {due}"),
+            FireEvent::MissedRing { timer, late } => {
+                format!("missed {} by {} min", timer.label, late.as_secs() / 60)
+            }
+            other => panic!("{other:?}"),
+        });
+    }
+    told.sort();
+    let expected = [
+        "missed egg by 475 min",
+        "ran 2026-11-30 04:03:00 UTC",
+        "skipped 2026-11-29 21:00:00 UTC",
+        "skipped 2026-11-29 21:30:00 UTC",
+    ];
+    assert_eq!(told, expected, "two minutes late is run, hours late is told");
+    assert_eq!(world.fires().await.due, utc("2026-11-30T05:00:00Z"), "and the rhythm goes on");
+    assert!(!world.kinds().await.contains(&"clock_stepped".to_owned()), "sleep is no step of the clock");
 }

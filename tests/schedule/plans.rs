@@ -50,7 +50,7 @@ async fn a_simulated_day() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn both_days_of_clock_change_in_three_zones() {
+async fn f36_both_days_of_clock_change_in_three_zones() {
     let cases = [
         (
             Europe::Berlin,
