@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use serde::Serialize;
 
 use super::breaker::{Breaker, BreakerState};
-use super::redact::Redactor;
+use super::redact::{RedactSettings, Redactor};
 use super::relay::{Failed, Sink, produce, relay};
 use super::retry::{Consequence, Retrying, consequence};
 use super::settings::{Api, BreakerSettings, Mode, ModelsFault, ModelsSettings};
@@ -84,7 +84,12 @@ impl Router {
         if let Some(fault) = settings.faults().into_iter().next() {
             return Err(fault);
         }
-        let redactor = Redactor::new(&settings.redact, secrets)
+        // Costs about 15 ms, which a house without language models is spared.
+        let redact = match settings.chain.is_empty() {
+            true => RedactSettings { kinds: Vec::new(), ..settings.redact.clone() },
+            false => settings.redact.clone(),
+        };
+        let redactor = Redactor::new(&redact, secrets)
             .map_err(|fault| ModelsFault { at: "redact".to_owned(), reason: fault.to_string() })?;
         let redactor = Arc::new(redactor);
         let chain = settings

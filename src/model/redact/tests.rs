@@ -37,6 +37,7 @@ fn private_text_is_taken_out() {
         ("gps 48.20849 16.37208 ok", "gps [coordinates] ok"),
         (r#"{"latitude":48.2,"longitude":16.4}"#, r#"{"latitude":[coordinates],"longitude":[coordinates]}"#),
         ("51°30'26\"N", "[coordinates]"),
+        ("我的纬度：31.2", "我的纬度：[coordinates]"),
         ("at 192.168.1.20:8123", "at [network address]"),
         ("net 10.0.0.0/8", "net [network address]"),
         ("fe80::1ff:fe23:4567:890a%eth0 up", "[network address] up"),
