@@ -16,21 +16,15 @@ use super::prices::Prices;
 use super::redact::RedactSettings;
 
 /// The table `[models]`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct ModelsSettings {
-    #[serde(default)]
     pub mode: Mode,
     /// Names out of `named`, in the order in which they are asked.
-    #[serde(default)]
     pub chain: Vec<String>,
-    #[serde(default)]
     pub named: BTreeMap<String, ModelSettings>,
-    #[serde(default)]
     pub retry: RetrySettings,
-    #[serde(default)]
     pub breaker: BreakerSettings,
-    #[serde(default)]
     pub redact: RedactSettings,
 }
 

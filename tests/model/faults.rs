@@ -120,9 +120,9 @@ async fn f14_signs_of_life_are_no_progress() {
         for after in [After::Stall, After::Pings, After::Drip] {
             let server = ModelServer::start([Answer::text("I am about to").until(40, after)]).await;
             let mut settings = model_settings(api, &server.base_url());
-            settings.limits.event_idle_ms = 200;
+            settings.limits.event_idle_ms = 400;
             let found = turn(&*model(settings), ask()).await;
-            let limit = Duration::from_millis(200);
+            let limit = Duration::from_millis(400);
             let expected = Some(ModelError::TimedOut { what: Wait::Event, limit });
             assert_eq!((found.error, found.text.as_str()), (expected, ""), "{api:?} {after:?}");
             assert!(found.usage.input_tokens > 0, "a failed attempt is paid for");
@@ -135,9 +135,9 @@ async fn an_answer_that_never_ends_is_ended() {
     for api in BOTH {
         let server = ModelServer::start([Answer::text("on and on").until(60, After::Pings)]).await;
         let mut settings = model_settings(api, &server.base_url());
-        settings.limits.total_ms = 200;
+        settings.limits.total_ms = 1_000;
         let found = turn(&*model(settings), ask()).await;
-        let limit = Duration::from_millis(200);
+        let limit = Duration::from_millis(1_000);
         assert_eq!(found.error, Some(ModelError::TimedOut { what: Wait::Whole, limit }), "{api:?}");
     }
 }

@@ -36,6 +36,8 @@ pub(super) async fn build(settings: &ModelSettings) -> Result<reqwest::Client, M
         builder = builder.tls_certs_only(authorities);
         if is_this_machine(&url) {
             builder = builder.no_proxy();
+        } else if settings.key.is_some() {
+            tracing::warn!(base_url = %settings.base_url, "the key of this model crosses the network in the clear");
         }
     } else {
         builder = builder.tls_certs_merge(authorities);
