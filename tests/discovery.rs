@@ -1,6 +1,10 @@
 //! Discovery over recorded messages of real producers.
 
 mod discovery {
+    mod corpus;
     mod data;
+    mod expected;
+    mod replay;
     mod templates;
+    mod world;
 }

@@ -26,6 +26,27 @@ pub trait Codec: Send + Sync {
         let _ = action;
         ConfirmHint::default()
     }
+
+    /// What may be assumed once `action` was sent, where the device does not report it. It is never a live report
+    /// and confirms nothing.
+    fn assume(&self, action: &Action, now: &State) -> Option<Update> {
+        let _ = (action, now);
+        None
+    }
+
+    /// What happens when no message of the entity comes for a while, where its announcement says so.
+    fn expiry(&self) -> Option<Expiry> {
+        None
+    }
+}
+
+/// What silence means, after the given time since the last report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    /// The entity is no longer available (`expire_after`).
+    Unavailable(Duration),
+    /// The value goes back to `off` (`off_delay`).
+    Off(Duration),
 }
 
 /// What a message means for one entity.

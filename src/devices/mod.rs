@@ -4,6 +4,7 @@
 //! perform it. Nothing here sends, decides or waits.
 
 mod codec;
+pub mod discovery;
 mod file_error;
 pub mod filters;
 pub mod profile;
@@ -12,5 +13,5 @@ pub mod simulate;
 pub mod template;
 mod words;
 
-pub use codec::{Codec, ConfirmHint, Decoded, EncodeError, Fault, Message, Payload};
+pub use codec::{Codec, ConfirmHint, Decoded, EncodeError, Expiry, Fault, Message, Payload};
 pub use file_error::{FileError, Source};

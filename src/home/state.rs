@@ -102,6 +102,9 @@ pub struct Update {
     pub value: Option<Option<Cow<'static, str>>>,
     /// `None` as a value removes the attribute.
     pub attributes: Vec<(Attr, Option<Value>)>,
+    /// Attributes that are shown again or hidden without being reported: the brightness of a light that was off. They
+    /// keep the stamp of the report that they came with.
+    pub recalled: Vec<(Attr, Option<Value>)>,
     pub availability: Option<Availability>,
 }
 
@@ -112,7 +115,10 @@ impl Update {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.value.is_none() && self.attributes.is_empty() && self.availability.is_none()
+        self.value.is_none()
+            && self.attributes.is_empty()
+            && self.recalled.is_empty()
+            && self.availability.is_none()
     }
 }
 
@@ -147,13 +153,15 @@ impl State {
                 changed = true;
             }
         }
-        for (name, value) in &update.attributes {
+        for (name, _) in &update.attributes {
             match self.attribute_stamps.get_mut(name) {
                 Some(known) => *known = stamp,
                 None => {
                     self.attribute_stamps.insert(name.clone(), stamp);
                 }
             }
+        }
+        for (name, value) in update.attributes.iter().chain(&update.recalled) {
             let same = self.attributes.get(name) == value.as_ref();
             if !same {
                 match value {

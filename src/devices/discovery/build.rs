@@ -1,0 +1,176 @@
+//! From one component's keys to an entity and its codec.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::availability::AvailabilityReader;
+use super::entity_codec::{Built, Common};
+use super::fields::{Fields, Refusal, text_of};
+use super::names::{clean, slug};
+use super::{
+    alarm_control_panel, binary_sensor, climate, cover, device_tracker, event, fan, humidifier, lawn_mower,
+    light, lock, number, select, sensor, siren, stateless, switch, text, update, vacuum, valve, water_heater,
+};
+use crate::devices::codec::Codec;
+use crate::home::{Category, Device, Domain, Entity, EntityId, Update};
+
+/// An entity as announced.
+pub(super) struct Made {
+    pub entity: Entity,
+    pub codec: Arc<dyn Codec>,
+    pub initial: Update,
+    pub availability: Option<Arc<AvailabilityReader>>,
+    /// Topics that its actions publish to.
+    pub publishes: Vec<String>,
+}
+
+/// The domain of a component, or `None` for components that are no entities for us.
+pub(super) fn domain(component: &str) -> Option<Domain> {
+    match component {
+        "tag" | "device_automation" | "infrared" | "device" => None,
+        word => Some(Domain::from_word(word)).filter(|domain| {
+            !matches!(
+                domain,
+                Domain::Other
+                    | Domain::MediaPlayer
+                    | Domain::Person
+                    | Domain::Script
+                    | Domain::Timer
+                    | Domain::Todo
+                    | Domain::Weather
+            )
+        }),
+    }
+}
+
+/// Reads everything that an entity of `component` has.
+pub(super) fn make(
+    fields: Fields<'_>,
+    component: &str,
+    id: EntityId,
+    shown_name: &str,
+    source: &str,
+) -> Result<Made, Refusal> {
+    let mut common = Common::read(fields, id.as_str(), shown_name)?;
+    let availability = common.availability.clone();
+    let category = category(fields, component)?;
+    let device_class = fields.nullable("device_class")?.flatten().map(|class| class.to_lowercase());
+    let unit = fields.nullable("unit_of_measurement")?.flatten().map(|unit| clean(&unit));
+    let unit = unit.map(|unit| match (component, device_class.as_deref(), unit.as_str()) {
+        // Readings are converted, see `sensor`.
+        ("sensor", Some("temperature"), "°F") => "°C".to_owned(),
+        _ => unit,
+    });
+    let (device, area) = device(fields.object("device"));
+    common.set_expiry(component, fields)?;
+    let initial_availability = common.initial_availability();
+    let built = component_build(fields, common, component)?;
+    let mut initial = built.initial;
+    initial.availability = initial_availability;
+    let entity = Entity {
+        id,
+        name: shown_name.to_owned(),
+        aliases: Vec::new(),
+        area,
+        device,
+        device_class,
+        category,
+        unit,
+        actions: built.actions,
+        members: Vec::new(),
+        reports_state: built.reports_state,
+        source: source.to_owned(),
+    };
+    Ok(Made { entity, codec: built.codec, initial, availability, publishes: publishes(fields.map) })
+}
+
+fn component_build(fields: Fields<'_>, common: Common, component: &str) -> Result<Built, Refusal> {
+    match component {
+        "alarm_control_panel" => alarm_control_panel::build(fields, common),
+        "binary_sensor" => binary_sensor::build(fields, common),
+        "button" => stateless::build_button(fields, common),
+        "camera" => stateless::build_camera(fields, common),
+        "climate" => climate::build(fields, common),
+        "cover" => cover::build(fields, common),
+        "date" => text::build_date(fields, common),
+        "datetime" => text::build_date_time(fields, common),
+        "device_tracker" => device_tracker::build(fields, common),
+        "event" => event::build(fields, common),
+        "fan" => fan::build(fields, common),
+        "humidifier" => humidifier::build(fields, common),
+        "image" => stateless::build_image(fields, common),
+        "lawn_mower" => lawn_mower::build(fields, common),
+        "light" => light::build(fields, common),
+        "lock" => lock::build(fields, common),
+        "notify" => stateless::build_notify(fields, common),
+        "number" => number::build(fields, common),
+        "scene" => stateless::build_scene(fields, common),
+        "select" => select::build(fields, common),
+        "sensor" => sensor::build(fields, common),
+        "siren" => siren::build(fields, common),
+        "switch" => switch::build(fields, common),
+        "text" => text::build(fields, common),
+        "time" => text::build_time(fields, common),
+        "update" => update::build(fields, common),
+        "vacuum" => vacuum::build(fields, common),
+        "valve" => valve::build(fields, common),
+        "water_heater" => water_heater::build(fields, common),
+        other => Err(Refusal::UnknownComponent(other.to_owned())),
+    }
+}
+
+/// `config` and `diagnostic` entities get no tools; neither do those that are off by default.
+fn category(fields: Fields<'_>, component: &str) -> Result<Category, Refusal> {
+    let enabled = fields.flag("enabled_by_default", true)?;
+    let expected = "config or diagnostic (sensors have no config)";
+    // Home Assistant refuses null; producers send it and mean nothing by it.
+    let category = match fields.nullable("entity_category")?.flatten().as_deref() {
+        None => Category::Main,
+        Some("diagnostic") => Category::Diagnostic,
+        Some("config") if !matches!(component, "sensor" | "binary_sensor") => Category::Config,
+        Some(other) => {
+            return Err(Refusal::Wrong {
+                key: "entity_category".into(),
+                value: other.into(),
+                expected: expected.into(),
+            });
+        }
+    };
+    Ok(if enabled || category != Category::Main { category } else { Category::Diagnostic })
+}
+
+/// The device block, and the area that it suggests as an id.
+fn device(block: Option<&Map<String, Value>>) -> (Option<Device>, Option<String>) {
+    let Some(block) = block else { return (None, None) };
+    let text =
+        |key: &str| block.get(key).and_then(text_of).map(|text| clean(&text)).filter(|text| !text.is_empty());
+    let area = text("suggested_area").map(|area| slug(&area)).filter(|area| !area.is_empty());
+    let Some(id) = device_id(block) else { return (None, area) };
+    let device = Device { id, name: text("name"), manufacturer: text("manufacturer"), model: text("model") };
+    (Some(device), area)
+}
+
+/// The first identifier, else the first connection as `type:value`.
+pub(super) fn device_id(block: &Map<String, Value>) -> Option<String> {
+    let identifier = match block.get("identifiers") {
+        Some(Value::Array(list)) => list.iter().find_map(text_of),
+        Some(value) => text_of(value),
+        None => None,
+    };
+    let connection = || {
+        let pair = block.get("connections")?.as_array()?.first()?.as_array()?;
+        Some(format!("{}:{}", pair.first().and_then(text_of)?, pair.get(1).and_then(text_of)?))
+    };
+    identifier.filter(|id| !id.is_empty()).or_else(connection)
+}
+
+/// Keys that name a topic to publish to and do not end in `command_topic`.
+const PUBLISH_KEYS: &[&str] = &["set_position_topic", "set_fan_speed_topic", "send_command_topic"];
+
+fn publishes(map: &Map<String, Value>) -> Vec<String> {
+    map.iter()
+        .filter(|(key, _)| key.ends_with("command_topic") || PUBLISH_KEYS.contains(&key.as_str()))
+        .filter_map(|(_, value)| value.as_str().map(str::to_owned))
+        .collect()
+}

@@ -1,0 +1,182 @@
+//! Lights in their three schemas. What is common: what can be asked of a light, and how a wish becomes a colour that
+//! the light has.
+
+mod basic;
+mod color;
+mod json;
+mod memory;
+mod template;
+
+use serde_json::Value;
+
+use self::color::{MAX_KELVIN, MIN_KELVIN, mired, round};
+use super::entity_codec::{Built, Common};
+use super::fields::{Fields, Refusal};
+use crate::devices::codec::EncodeError;
+use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, Verb};
+
+pub use color::{Color, Mode};
+
+pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
+    match fields.choice("schema", &["basic", "default", "json", "template"], "basic")?.as_str() {
+        "json" => json::build(fields, common),
+        "template" => template::build(fields, common),
+        _ => basic::build(fields, common),
+    }
+}
+
+/// What an action asks of a light.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Wish {
+    pub on: bool,
+    /// 0–255; never 0 with `on`.
+    pub brightness: Option<f64>,
+    /// In a mode that the light has.
+    pub color: Option<Color>,
+    pub effect: Option<String>,
+    pub transition: Option<f64>,
+}
+
+impl Wish {
+    /// Reads an action. Brightness 0 is off.
+    pub fn of(action: &Action, modes: &[Mode]) -> Result<Self, EncodeError> {
+        let number = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_number);
+        let transition = number(Arg::Transition);
+        let brightness = number(Arg::BrightnessPct).map(|percent| round(percent * 255.0 / 100.0));
+        let on = match action.verb {
+            Verb::TurnOn => brightness != Some(0.0),
+            Verb::TurnOff => false,
+            _ => return Err(EncodeError::Unsupported(action.kind())),
+        };
+        if !on {
+            return Ok(Self { transition, ..Self::default() });
+        }
+        let given = match (action.args.get(&Arg::RgbColor), number(Arg::ColorTempKelvin)) {
+            (Some(ArgValue::Rgb(rgb)), _) => Some(Color::Rgb(rgb.map(f64::from))),
+            (_, Some(kelvin)) => Some(Color::Temp(kelvin)),
+            _ => None,
+        };
+        let effect = action.args.get(&Arg::Effect).and_then(ArgValue::as_text).map(str::to_owned);
+        let color = given.and_then(|color| color.convert(modes));
+        Ok(Self { on, brightness, color, effect, transition })
+    }
+}
+
+/// Limits of white light.
+#[derive(Debug, Clone, Copy)]
+struct Whites {
+    /// Whether the device speaks kelvin; else mireds.
+    kelvin: bool,
+    min: f64,
+    max: f64,
+}
+
+impl Whites {
+    fn read(fields: Fields<'_>) -> Result<Self, Refusal> {
+        let kelvin = fields.flag("color_temp_kelvin", false)?;
+        let limit = |in_kelvin: &str, in_mireds: &str, default: f64| -> Result<f64, Refusal> {
+            match (fields.number(in_kelvin)?, fields.number(in_mireds)?) {
+                (Some(kelvin), _) => Ok(kelvin),
+                (None, Some(mireds)) if mireds > 0.0 => Ok(mired(mireds)),
+                (None, _) => Ok(default),
+            }
+        };
+        Ok(Self {
+            kelvin,
+            min: limit("min_kelvin", "max_mireds", MIN_KELVIN)?,
+            max: limit("max_kelvin", "min_mireds", MAX_KELVIN)?,
+        })
+    }
+
+    /// Kelvin of a device's value.
+    fn read_in(self, number: f64) -> f64 {
+        if self.kelvin { number.floor() } else { mired(number) }
+    }
+
+    /// A device's value for kelvin.
+    fn write(self, kelvin: f64) -> f64 {
+        if self.kelvin { kelvin.trunc() } else { mired(kelvin) }
+    }
+}
+
+/// What a light can be asked to do.
+struct Abilities<'a> {
+    modes: &'a [Mode],
+    whites: Whites,
+    effects: &'a [String],
+    transition: bool,
+}
+
+impl Abilities<'_> {
+    fn actions(&self) -> Vec<ActionSpec> {
+        let transition =
+            ArgSpec::optional(Arg::Transition, ArgKind::Number { min: 0.0, max: 6553.0, step: 0.1 });
+        let mut on = ActionSpec::new(Verb::TurnOn);
+        let mut off = ActionSpec::new(Verb::TurnOff);
+        if memory::dims(self.modes) {
+            on = on.with(ArgSpec::optional(Arg::BrightnessPct, ArgKind::percent()));
+        }
+        let colors = self.modes.iter().any(|mode| mode.is_color());
+        if self.modes.contains(&Mode::ColorTemp) || colors {
+            let (min, max) = (self.whites.min.min(self.whites.max), self.whites.max.max(self.whites.min));
+            on = on.with(ArgSpec::optional(Arg::ColorTempKelvin, ArgKind::Number { min, max, step: 1.0 }));
+        }
+        if colors {
+            on = on.with(ArgSpec::optional(Arg::RgbColor, ArgKind::Rgb));
+        }
+        if !self.effects.is_empty() {
+            on = on.with(ArgSpec::optional(Arg::Effect, ArgKind::Choice(self.effects.to_vec())));
+        }
+        if self.transition {
+            on = on.with(transition.clone());
+            off = off.with(transition);
+        }
+        vec![on, off]
+    }
+}
+
+/// 1–255 of a device's brightness; `None` for zero, which says nothing.
+fn brightness_in(value: f64, scale: f64) -> Option<f64> {
+    (value > 0.0 && scale > 0.0).then(|| round(value * 255.0 / scale).clamp(1.0, 255.0))
+}
+
+/// A device's brightness for 0–255: at least 1 on any scale.
+fn brightness_out(brightness: f64, scale: f64) -> f64 {
+    round(brightness * scale / 255.0).clamp(1.0, scale.max(1.0))
+}
+
+/// A number in JSON as short as it is: whole numbers without a fraction.
+pub(super) fn plain_number(number: f64) -> Value {
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        Value::from(number as i64)
+    } else {
+        Value::from(number)
+    }
+}
+
+/// The list of effects, if the light has any.
+fn effects(fields: Fields<'_>) -> Result<Vec<String>, Refusal> {
+    Ok(fields.list("effect_list")?.unwrap_or_default())
+}
+
+/// What a light that does not report is taken to be after a wish was sent.
+fn assumed(wish: &Wish, memory: &mut memory::Memory, modes: &[Mode]) -> crate::home::Update {
+    memory.on = Some(wish.on);
+    if let Some(brightness) = wish.brightness {
+        memory.brightness = Some(brightness);
+        if modes == [Mode::Brightness] {
+            memory.mode = Some(Mode::Brightness);
+        }
+    }
+    if let Some(color) = wish.color {
+        memory.color = Some(color);
+        memory.mode = Some(color.mode());
+    }
+    if let Some(effect) = &wish.effect {
+        memory.effect = Some(effect.clone());
+    }
+    let mut update = crate::home::Update::value(if wish.on { "on" } else { "off" });
+    update.attributes =
+        memory.attributes(modes).into_iter().map(|(name, value)| (name.into(), value)).collect();
+    update
+}

@@ -1,0 +1,518 @@
+//! The life of announced items: who owns them, what they are called, when they are suspended.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::availability::AvailabilityReader;
+use super::build::{self, Made};
+use super::fields::{Fields, Refusal, text_of};
+use super::message::{self, Announced, Announcement};
+use super::names::{self, Names};
+use super::quarantine::Quarantine;
+use super::topic::{ConfigTopic, ItemKey};
+use super::trust::{Pin, Pins, Reserved};
+use super::{DiscoveryChange, MAX_PER_DEVICE, OWN_NODE};
+use crate::devices::codec::Codec;
+use crate::devices::template::Sandbox;
+use crate::home::{Domain, Entity, EntityId};
+
+/// Whether an entity has actions that wait for a person: asked of `policy` by whoever builds a [`Discovery`].
+pub type Gate = Arc<dyn Fn(&Entity) -> bool + Send + Sync>;
+
+/// When a new entity may act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Accept {
+    /// At first sight.
+    #[default]
+    OnFirstUse,
+    /// When a person accepted it; until then it only reports.
+    Manual,
+}
+
+/// What a [`Discovery`] depends on.
+pub struct Settings {
+    /// Discovery prefix, `homeassistant` by default.
+    pub prefix: String,
+    /// Our own tree, `homeloop/home` by default.
+    pub base: String,
+    pub accept: Accept,
+    pub gate: Gate,
+    pub quarantine: Arc<dyn Quarantine>,
+    pub pins: Pins,
+    /// Ids that others hold (the home file); they are never given away.
+    pub taken: HashSet<EntityId>,
+}
+
+/// The registry of announced items.
+pub struct Discovery {
+    sandbox: Sandbox,
+    reserved: Reserved,
+    accept: Accept,
+    gate: Gate,
+    quarantine: Arc<dyn Quarantine>,
+    pins: Pins,
+    taken: HashSet<EntityId>,
+    items: HashMap<ItemKey, Item>,
+    /// First owner of a unique id of a component.
+    unique: HashMap<(String, String), ItemKey>,
+    /// Claimants of an object id, sorted by topic: the order gives the numbers.
+    claims: BTreeMap<(Domain, String), Vec<(String, ItemKey)>>,
+    /// Items that another topic may take over.
+    migrating: Vec<Migrating>,
+    per_device: HashMap<String, usize>,
+}
+
+/// What is kept of an item while it moves: it is recognised by its key or by its unique id.
+struct Migrating {
+    key: ItemKey,
+    unique_id: Option<String>,
+    id: EntityId,
+}
+
+struct Item {
+    /// The topic that owns it.
+    topic: String,
+    config: Map<String, Value>,
+    object: String,
+    unique_id: Option<String>,
+    device: Option<String>,
+    entity: Entity,
+    codec: Arc<dyn Codec>,
+    availability: Option<Arc<AvailabilityReader>>,
+    /// A definition that a person has to accept first.
+    pending: Option<Map<String, Value>>,
+}
+
+impl Discovery {
+    pub fn new(sandbox: Sandbox, settings: Settings) -> Self {
+        Self {
+            sandbox,
+            reserved: Reserved { prefix: settings.prefix, base: settings.base },
+            accept: settings.accept,
+            gate: settings.gate,
+            quarantine: settings.quarantine,
+            pins: settings.pins,
+            taken: settings.taken,
+            items: HashMap::new(),
+            unique: HashMap::new(),
+            claims: BTreeMap::new(),
+            migrating: Vec::new(),
+            per_device: HashMap::new(),
+        }
+    }
+
+    /// The topic filters whose messages are to be given to [`Discovery::on_message`].
+    pub fn subscriptions(&self) -> Vec<String> {
+        let prefix = &self.reserved.prefix;
+        vec![format!("{prefix}/+/+/config"), format!("{prefix}/+/+/+/config")]
+    }
+
+    /// What is pinned now, to be kept over restarts.
+    pub fn pins(&self) -> &Pins {
+        &self.pins
+    }
+
+    /// Entities by id with their codecs, for look-ups.
+    pub fn entities(&self) -> impl Iterator<Item = (&Entity, &Arc<dyn Codec>)> {
+        self.items.values().map(|item| (&item.entity, &item.codec))
+    }
+
+    /// The announcement behind an entity: its topic and its keys in full.
+    pub fn announcement(&self, id: &str) -> Option<(&str, &Map<String, Value>)> {
+        let item = self.items.values().find(|item| item.entity.id.as_str() == id)?;
+        Some((&item.topic, &item.config))
+    }
+
+    /// Reads one message. Topics that are no discovery topics change nothing.
+    pub fn on_message(&mut self, topic: &str, payload: &[u8], _retained: bool) -> Vec<DiscoveryChange> {
+        let Some(parsed) = ConfigTopic::parse(&self.reserved.prefix, topic) else { return Vec::new() };
+        let ignored =
+            |why: &str| vec![DiscoveryChange::Ignored { topic: topic.to_owned(), why: why.to_owned() }];
+        if parsed.node.as_deref() == Some(OWN_NODE) || parsed.object == OWN_NODE {
+            return ignored("it is our own announcement");
+        }
+        if self.quarantine.holds(topic) {
+            return ignored("it crashed the process twice and is quarantined");
+        }
+        match message::read(&parsed, payload) {
+            Err(why) => vec![DiscoveryChange::Refused { topic: topic.to_owned(), why }],
+            Ok(Announcement::Remove) => self.remove_topic(topic),
+            Ok(Announcement::Migrate) => self.migrate_topic(topic),
+            Ok(Announcement::Items(items)) => self.announce(topic, items),
+        }
+    }
+
+    /// Takes announced items of one topic in order.
+    pub(super) fn announce(&mut self, topic: &str, items: Vec<Announced>) -> Vec<DiscoveryChange> {
+        let mut changes = Vec::new();
+        for Announced { key, config } in items {
+            match config {
+                None if self.items.get(&key).is_some_and(|item| item.topic == topic) => {
+                    self.remove(&key, &mut changes);
+                }
+                None => {}
+                Some(config) => {
+                    if let Err(why) = self.item(topic, key, config, &mut changes) {
+                        changes.push(DiscoveryChange::Refused { topic: topic.to_owned(), why });
+                    }
+                }
+            }
+        }
+        changes
+    }
+
+    fn item(
+        &mut self,
+        topic: &str,
+        key: ItemKey,
+        config: Map<String, Value>,
+        changes: &mut Vec<DiscoveryChange>,
+    ) -> Result<(), Refusal> {
+        if is_own(&config) {
+            changes.push(ignored(topic, "it is our own announcement"));
+            return Ok(());
+        }
+        if matches!(key.component.as_str(), "tag" | "device_automation") {
+            changes.push(ignored(topic, "a trigger: known, and no entity"));
+            return Ok(());
+        }
+        if build::domain(&key.component).is_none() {
+            return Err(Refusal::UnknownComponent(key.component));
+        }
+        match self.items.get(&key) {
+            Some(item) if item.topic == topic && item.config == config => Ok(()),
+            Some(item) if item.topic == topic => self.change(&key, config, changes),
+            Some(item) => Err(Refusal::Conflict(format!(
+                "{key} was announced on {} first; this topic may take it over after a migration",
+                item.topic
+            ))),
+            None => self.add(topic, key, config, changes),
+        }
+    }
+
+    fn add(
+        &mut self,
+        topic: &str,
+        key: ItemKey,
+        config: Map<String, Value>,
+        changes: &mut Vec<DiscoveryChange>,
+    ) -> Result<(), Refusal> {
+        let unique_id = config.get("unique_id").and_then(text_of);
+        if let Some(unique_id) = &unique_id
+            && let Some(owner) = self.unique.get(&(key.component.clone(), unique_id.clone()))
+            && let Some(owner) = self.items.get(owner)
+        {
+            let first = &owner.topic;
+            return Err(Refusal::Conflict(format!(
+                "unique_id {unique_id:?} on {topic} belongs to {first} already"
+            )));
+        }
+        let device = config.get("device").and_then(Value::as_object).and_then(build::device_id);
+        if let Some(device) = &device
+            && self.per_device.get(device).copied().unwrap_or(0) >= MAX_PER_DEVICE
+        {
+            return Err(Refusal::Conflict(format!(
+                "device {device:?} announced {MAX_PER_DEVICE} entities already"
+            )));
+        }
+        let domain = build::domain(&key.component).unwrap_or(Domain::Other);
+        let (object, names) = self.naming(&key, &config)?;
+        let moved = self.migrating.iter().position(|kept| {
+            kept.key.component == key.component
+                && (kept.key == key || (unique_id.is_some() && kept.unique_id == unique_id))
+        });
+        let object = match moved {
+            Some(at) => self.migrating.swap_remove(at).id.object_id().to_owned(),
+            None => object,
+        };
+        // Everything is read once with a provisional id: a refusal leaves no trace.
+        let provisional = names::numbered(domain, &object, 0);
+        self.make(topic, &key, &config, provisional, &names.shown)?;
+        let claim = (domain, object.clone());
+        let claimants = self.claims.entry(claim.clone()).or_default();
+        claimants.push((topic.to_owned(), key.clone()));
+        claimants.sort();
+        if let Some(device) = &device {
+            *self.per_device.entry(device.clone()).or_default() += 1;
+        }
+        if let Some(unique_id) = &unique_id {
+            self.unique.insert((key.component.clone(), unique_id.clone()), key.clone());
+        }
+        // Others first: their old ids may be the one that this item gets.
+        self.renumber(&claim, changes);
+        let id = self.id_of(&claim, &key);
+        let made = self.make(topic, &key, &config, id, &names.shown)?;
+        self.keep(topic, key, config, object, unique_id, device, made, changes);
+        Ok(())
+    }
+
+    /// Stores a new item and pins it; what is not trusted yet only reports.
+    #[allow(clippy::too_many_arguments)]
+    fn keep(
+        &mut self,
+        topic: &str,
+        key: ItemKey,
+        config: Map<String, Value>,
+        object: String,
+        unique_id: Option<String>,
+        device: Option<String>,
+        mut made: Made,
+        changes: &mut Vec<DiscoveryChange>,
+    ) {
+        let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
+        let name = pin_name(&key, unique_id.as_deref());
+        let why = match self.pins.0.get(&name) {
+            Some(known) => known.suspends(&pin),
+            None if self.accept == Accept::Manual && !made.entity.actions.is_empty() => {
+                Some("a person has to accept new devices".to_owned())
+            }
+            None => {
+                self.pins.0.insert(name, pin);
+                None
+            }
+        };
+        let pending = why.is_some().then(|| config.clone());
+        if pending.is_some() {
+            made.entity.actions.clear();
+        }
+        let id = made.entity.id.clone();
+        changes.push(DiscoveryChange::Added {
+            entity: made.entity.clone(),
+            codec: Arc::clone(&made.codec),
+            initial: made.initial,
+        });
+        if let Some(why) = why {
+            changes.push(DiscoveryChange::Suspended { entity: id, why });
+        }
+        let item = Item {
+            topic: topic.to_owned(),
+            config,
+            object,
+            unique_id,
+            device,
+            entity: made.entity,
+            codec: made.codec,
+            availability: made.availability,
+            pending,
+        };
+        self.items.insert(key, item);
+    }
+
+    /// A known item with a changed announcement: capabilities are replaced at once, unless a person must look first.
+    fn change(
+        &mut self,
+        key: &ItemKey,
+        config: Map<String, Value>,
+        changes: &mut Vec<DiscoveryChange>,
+    ) -> Result<(), Refusal> {
+        let Some(item) = self.items.get(key) else { return Ok(()) };
+        let (topic, id) = (item.topic.clone(), item.entity.id.clone());
+        let (_, names) = self.naming(key, &config)?;
+        let made = self.make(&topic, key, &config, id.clone(), &names.shown)?;
+        let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
+        let unique_id = config.get("unique_id").and_then(text_of);
+        let name = pin_name(key, unique_id.as_deref());
+        let why = self.pins.0.get(&name).and_then(|known| known.suspends(&pin));
+        let waits = self.accept == Accept::Manual && !self.pins.0.contains_key(&name);
+        self.move_device(key, &config);
+        let Some(item) = self.items.get_mut(key) else { return Ok(()) };
+        if let Some(why) = why {
+            // The codec stays the accepted one: it keeps reading, and nothing is sent in the new way.
+            item.entity.actions.clear();
+            item.pending = Some(config.clone());
+            item.config = config;
+            changes.push(DiscoveryChange::Updated {
+                entity: item.entity.clone(),
+                codec: Arc::clone(&item.codec),
+            });
+            changes.push(DiscoveryChange::Suspended { entity: id, why });
+            return Ok(());
+        }
+        if let (Some(before), Some(after)) = (&item.availability, &made.availability) {
+            after.inherit(before);
+        }
+        item.availability = made.availability;
+        item.codec = made.codec;
+        item.entity = made.entity;
+        item.pending = None;
+        item.config = config;
+        if waits {
+            item.entity.actions.clear();
+            item.pending = Some(item.config.clone());
+        } else {
+            self.pins.0.insert(name, pin);
+        }
+        changes
+            .push(DiscoveryChange::Updated { entity: item.entity.clone(), codec: Arc::clone(&item.codec) });
+        Ok(())
+    }
+
+    /// Counts an item for its new device when the announcement moved it.
+    fn move_device(&mut self, key: &ItemKey, config: &Map<String, Value>) {
+        let device = config.get("device").and_then(Value::as_object).and_then(build::device_id);
+        let Some(item) = self.items.get_mut(key) else { return };
+        if item.device == device {
+            return;
+        }
+        if let Some(count) = item.device.take().and_then(|old| self.per_device.get_mut(&old)) {
+            *count = count.saturating_sub(1);
+        }
+        if let Some(device) = &device {
+            *self.per_device.entry(device.clone()).or_default() += 1;
+        }
+        item.device = device;
+    }
+
+    /// A person accepts the present definition of a suspended entity.
+    pub fn accept(&mut self, id: &EntityId) -> Vec<DiscoveryChange> {
+        let found = self.items.iter().find(|(_, item)| item.entity.id == *id && item.pending.is_some());
+        let Some((key, item)) = found.map(|(key, item)| (key.clone(), item)) else { return Vec::new() };
+        let (topic, config) = (item.topic.clone(), item.config.clone());
+        let made = self
+            .naming(&key, &config)
+            .and_then(|(_, names)| self.make(&topic, &key, &config, id.clone(), &names.shown));
+        let made = match made {
+            Ok(made) => made,
+            Err(why) => return vec![DiscoveryChange::Refused { topic, why }],
+        };
+        let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
+        let Some(item) = self.items.get_mut(&key) else { return Vec::new() };
+        self.pins.0.insert(pin_name(&key, item.unique_id.as_deref()), pin);
+        item.pending = None;
+        item.entity = made.entity;
+        item.codec = made.codec;
+        vec![DiscoveryChange::Updated { entity: item.entity.clone(), codec: Arc::clone(&item.codec) }]
+    }
+
+    /// Removes everything that `topic` owns.
+    pub(super) fn remove_topic(&mut self, topic: &str) -> Vec<DiscoveryChange> {
+        let mut keys: Vec<ItemKey> =
+            self.items.iter().filter(|(_, item)| item.topic == topic).map(|(key, _)| key.clone()).collect();
+        keys.sort();
+        let mut changes = Vec::new();
+        for key in keys {
+            self.remove(&key, &mut changes);
+        }
+        changes
+    }
+
+    /// Unloads what `topic` owns and remembers its ids for the topic that takes over.
+    fn migrate_topic(&mut self, topic: &str) -> Vec<DiscoveryChange> {
+        let owned = self.items.iter().filter(|(_, item)| item.topic == topic);
+        let kept: Vec<Migrating> = owned
+            .map(|(key, item)| Migrating {
+                key: key.clone(),
+                unique_id: item.unique_id.clone(),
+                id: item.entity.id.clone(),
+            })
+            .collect();
+        let changes = self.remove_topic(topic);
+        self.migrating.extend(kept);
+        changes
+    }
+
+    fn remove(&mut self, key: &ItemKey, changes: &mut Vec<DiscoveryChange>) {
+        let Some(item) = self.items.remove(key) else { return };
+        if let Some(unique_id) = item.unique_id {
+            self.unique.remove(&(key.component.clone(), unique_id));
+        }
+        if let Some(count) = item.device.and_then(|device| self.per_device.get_mut(&device)) {
+            *count = count.saturating_sub(1);
+        }
+        changes.push(DiscoveryChange::Removed(item.entity.id.clone()));
+        let claim = (build::domain(&key.component).unwrap_or(Domain::Other), item.object);
+        if let Some(claimants) = self.claims.get_mut(&claim) {
+            claimants.retain(|(_, known)| known != key);
+            if claimants.is_empty() {
+                self.claims.remove(&claim);
+            } else {
+                self.renumber(&claim, changes);
+            }
+        }
+    }
+
+    /// Gives the known claimants of an object id the numbers that they have now.
+    fn renumber(&mut self, claim: &(Domain, String), changes: &mut Vec<DiscoveryChange>) {
+        let claimants = self.claims.get(claim).cloned().unwrap_or_default();
+        let mut moved = Vec::new();
+        for (topic, key) in &claimants {
+            let id = self.id_of(claim, key);
+            let Some(item) = self.items.get(key).filter(|item| item.entity.id != id) else { continue };
+            let Ok(made) = self.make(topic, key, &item.config, id, &item.entity.name) else { continue };
+            // All old ids are free before the first new one is given.
+            changes.push(DiscoveryChange::Removed(item.entity.id.clone()));
+            moved.push((key, made));
+        }
+        for (key, made) in moved {
+            let Some(item) = self.items.get_mut(key) else { continue };
+            item.entity.id = made.entity.id;
+            item.codec = made.codec;
+            item.availability = made.availability;
+            changes.push(DiscoveryChange::Added {
+                entity: item.entity.clone(),
+                codec: Arc::clone(&item.codec),
+                initial: made.initial,
+            });
+        }
+    }
+
+    /// The id of `key` among the claimants of its object id.
+    fn id_of(&self, claim: &(Domain, String), key: &ItemKey) -> EntityId {
+        let claimants = self.claims.get(claim).map(Vec::as_slice).unwrap_or_default();
+        let place = claimants.iter().position(|(_, known)| known == key).unwrap_or(0);
+        (0..)
+            .map(|nth| names::numbered(claim.0, &claim.1, nth))
+            .filter(|id| !self.taken.contains(id))
+            .nth(place)
+            .unwrap_or_else(|| names::numbered(claim.0, &claim.1, place))
+    }
+
+    fn fields<'a>(&'a self, config: &'a Map<String, Value>) -> Fields<'a> {
+        Fields { map: config, sandbox: &self.sandbox, reserved: &self.reserved }
+    }
+
+    fn naming(&self, key: &ItemKey, config: &Map<String, Value>) -> Result<(String, Names), Refusal> {
+        let fields = self.fields(config);
+        let names = Names::of(fields, &key.component)?;
+        Ok((names::object_id(fields, &names.full)?, names))
+    }
+
+    /// Builds the entity inside the crash marker, where there are templates that the engine runs.
+    fn make(
+        &self,
+        topic: &str,
+        key: &ItemKey,
+        config: &Map<String, Value>,
+        id: EntityId,
+        name: &str,
+    ) -> Result<Made, Refusal> {
+        let marked = config
+            .values()
+            .any(|value| value.as_str().is_some_and(|text| text.contains("{%") || text.contains("|")));
+        if marked {
+            self.quarantine.begin(topic);
+        }
+        let made = build::make(self.fields(config), &key.component, id, name, topic);
+        if marked {
+            self.quarantine.end(topic);
+        }
+        made
+    }
+}
+
+fn ignored(topic: &str, why: &str) -> DiscoveryChange {
+    DiscoveryChange::Ignored { topic: topic.to_owned(), why: why.to_owned() }
+}
+
+fn pin_name(key: &ItemKey, unique_id: Option<&str>) -> String {
+    format!("{}|{}", key, unique_id.unwrap_or_default())
+}
+
+/// Whether an announcement carries our own origin.
+fn is_own(config: &Map<String, Value>) -> bool {
+    let origin = config.get("origin").and_then(|origin| origin.get("name")).and_then(Value::as_str);
+    let device = config.get("device").and_then(Value::as_object).and_then(build::device_id);
+    origin == Some(OWN_NODE) || device.is_some_and(|id| id == OWN_NODE || id.starts_with("homeloop_"))
+}

@@ -1,0 +1,137 @@
+//! Sensors: a number, a time, one of several words, or any text.
+
+use super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad};
+use super::fields::{Fields, Refusal};
+use super::sensor_units::units;
+use crate::devices::codec::{EncodeError, Fault};
+use crate::home::{Action, Update};
+
+/// Longest state that Home Assistant keeps.
+pub(super) const MAX_STATE: usize = 255;
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    Number,
+    /// Shown in degrees Celsius, as all temperatures are.
+    Fahrenheit,
+    Timestamp,
+    Date,
+    Enum(Vec<String>),
+    Text,
+}
+
+struct Sensor {
+    kind: Kind,
+}
+
+pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
+    let class = fields.nullable("device_class")?.flatten();
+    let unit = fields.nullable("unit_of_measurement")?.flatten();
+    if let (Some(class), Some(unit)) = (&class, &unit)
+        && let Some(allowed) = units(class)
+        && !allowed.contains(&unit.as_str())
+    {
+        return Err(Refusal::Wrong {
+            key: "unit_of_measurement".into(),
+            value: unit.clone(),
+            expected: format!("a unit of {class}"),
+        });
+    }
+    let options = fields.list("options")?;
+    let numeric = unit.is_some()
+        || fields.nullable("state_class")?.flatten().is_some()
+        || fields.has("suggested_display_precision")
+        || class.as_deref().is_some_and(|class| !matches!(class, "date" | "timestamp" | "enum"));
+    let kind = match (class.as_deref(), options) {
+        (Some("enum"), Some(options)) if numeric && unit.is_none() || !options.is_empty() => {
+            Kind::Enum(options)
+        }
+        (Some("timestamp"), None) => Kind::Timestamp,
+        (Some("date"), None) => Kind::Date,
+        (Some("temperature"), None) if unit.as_deref() == Some("°F") => Kind::Fahrenheit,
+        (_, None) if numeric => Kind::Number,
+        (_, None) => Kind::Text,
+        (_, Some(options)) if class.is_none() && !numeric => Kind::Enum(options),
+        (_, Some(_)) => {
+            return Err(Refusal::Conflict("options belong to sensors of class enum".into()));
+        }
+    };
+    let read = Read::of(fields, "state_topic", "value_template", (), Undefined::Ignore)?
+        .ok_or_else(|| Refusal::Missing("state_topic".into()))?;
+    Ok(Built {
+        codec: EntityCodec::shared(common, vec![Some(read)], Sensor { kind }),
+        actions: Vec::new(),
+        reports_state: true,
+        initial: Update::default(),
+    })
+}
+
+/// Whether text is a number in Python's eyes, and if so whether it is finite.
+fn finite(text: &str) -> Option<bool> {
+    text.trim().parse::<f64>().ok().map(f64::is_finite)
+}
+
+impl Component for Sensor {
+    type Field = ();
+    // Home Assistant fails while it writes such a state, and stays unavailable.
+    const FAULTS_ARE_REPORTS: bool = false;
+
+    fn apply(&self, (): (), text: &str, view: &mut View<'_, '_>) -> Result<(), Fault> {
+        if text == "None" || text.chars().count() > MAX_STATE {
+            view.set_unknown();
+            return Ok(());
+        }
+        match &self.kind {
+            Kind::Number | Kind::Fahrenheit if text.is_empty() => {}
+            Kind::Number | Kind::Fahrenheit => match finite(text) {
+                Some(true) if self.kind == Kind::Fahrenheit => view.set(celsius(text)),
+                Some(true) => view.set(text.trim().to_owned()),
+                // Not a number is no measurement; what was measured before is not the present.
+                Some(false) => view.set_unknown(),
+                None => return Err(bad("state", text, "a number")),
+            },
+            Kind::Timestamp => match chrono::DateTime::parse_from_rfc3339(text) {
+                Ok(at) => view.set(at.to_utc().to_rfc3339()),
+                Err(_) if is_naive_time(text) => {
+                    return Err(bad("state", text, "a time with its offset from UTC"));
+                }
+                Err(_) => view.set_unknown(),
+            },
+            Kind::Date => match chrono::NaiveDate::parse_from_str(text.get(..10).unwrap_or(text), "%Y-%m-%d")
+            {
+                Ok(date) => view.set(date.to_string()),
+                Err(_) => view.set_unknown(),
+            },
+            Kind::Enum(options) => {
+                if text.is_empty() {
+                    return Ok(());
+                }
+                if !options.iter().any(|option| option == text) {
+                    return Err(bad("state", text, options.join(", ")));
+                }
+                view.set(text.to_owned());
+            }
+            Kind::Text => view.set(text.to_owned()),
+        }
+        Ok(())
+    }
+
+    fn encode(&self, action: &Action, _: &mut Outbox<'_>) -> Result<(), EncodeError> {
+        Err(EncodeError::Unsupported(action.kind()))
+    }
+}
+
+/// Degrees Celsius of degrees Fahrenheit, with the fifteen digits that a float surely has.
+fn celsius(text: &str) -> String {
+    let celsius = (text.trim().parse::<f64>().unwrap_or(f64::NAN) - 32.0) / 1.8;
+    let decimals = 14usize.saturating_sub(celsius.abs().max(1.0).log10() as usize);
+    let text = format!("{celsius:.decimals$}");
+    let text = text.trim_end_matches('0');
+    text.strip_suffix('.').map_or_else(|| text.to_owned(), |whole| format!("{whole}.0"))
+}
+
+fn is_naive_time(text: &str) -> bool {
+    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"]
+        .iter()
+        .any(|format| chrono::NaiveDateTime::parse_from_str(text, format).is_ok())
+}

@@ -1,0 +1,102 @@
+//! Vacuum cleaners.
+
+use serde_json::Value;
+
+use super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad};
+use super::fields::{Command, Fields, Refusal};
+use crate::devices::codec::{EncodeError, Fault};
+use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, Update, Verb, attr};
+
+const STATES: &[&str] = &["cleaning", "docked", "paused", "idle", "returning", "error"];
+
+/// Verb, feature, key of its payload, default payload.
+const VERBS: &[(Verb, &str, &str, &str)] = &[
+    (Verb::Start, "start", "payload_start", "start"),
+    (Verb::Stop, "stop", "payload_stop", "stop"),
+    (Verb::Pause, "pause", "payload_pause", "pause"),
+    (Verb::ReturnToBase, "return_home", "payload_return_to_base", "return_to_base"),
+    (Verb::CleanSpot, "clean_spot", "payload_clean_spot", "clean_spot"),
+    (Verb::Locate, "locate", "payload_locate", "locate"),
+];
+
+const DEFAULT_FEATURES: &[&str] = &["start", "stop", "return_home", "clean_spot"];
+
+struct Vacuum {
+    command: Option<String>,
+    payloads: Vec<(Verb, String)>,
+    fan_speed: Option<String>,
+}
+
+pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
+    let read = Read::of(fields, "state_topic", "", (), Undefined::Raw)?;
+    let reports = read.is_some();
+    let features = fields
+        .list("supported_features")?
+        .unwrap_or_else(|| DEFAULT_FEATURES.iter().map(|feature| (*feature).to_owned()).collect());
+    let has = |feature: &str| features.iter().any(|known| known == feature);
+    let command = fields.publish("command_topic")?;
+    let (mut payloads, mut actions) = (Vec::new(), Vec::new());
+    for (verb, feature, key, default) in VERBS {
+        let payload = fields.text_or(key, default)?;
+        if has(feature) && command.is_some() {
+            payloads.push((*verb, payload));
+            actions.push(ActionSpec::new(*verb));
+        }
+    }
+    let speeds = fields.list("fan_speed_list")?.unwrap_or_default();
+    let fan_speed = fields.publish("set_fan_speed_topic")?.filter(|_| has("fan_speed") && !speeds.is_empty());
+    if fan_speed.is_some() {
+        let speed = ArgSpec::required(Arg::FanSpeed, ArgKind::Choice(speeds));
+        actions.push(ActionSpec::new(Verb::SetFanSpeed).with(speed));
+    }
+    let component = Vacuum { command, payloads, fan_speed };
+    Ok(Built {
+        codec: EntityCodec::shared(common, vec![read], component),
+        actions,
+        reports_state: reports,
+        initial: Update::default(),
+    })
+}
+
+impl Component for Vacuum {
+    type Field = ();
+
+    fn apply(&self, (): (), text: &str, view: &mut View<'_, '_>) -> Result<(), Fault> {
+        let json = view.json(text).map(|json| json.into_owned());
+        let Some(Value::Object(object)) = json else { return Err(bad("state", text, "a JSON object")) };
+        match object.get(attr::FAN_SPEED).and_then(super::fields::text_of) {
+            Some(speed) => view.put(attr::FAN_SPEED, speed),
+            None if object.get(attr::FAN_SPEED) == Some(&Value::Null) => view.clear(attr::FAN_SPEED),
+            None => {}
+        }
+        if let Some(level) = object.get(attr::BATTERY_LEVEL).and_then(Value::as_f64) {
+            view.put(attr::BATTERY_LEVEL, super::light_number(level));
+        }
+        match object.get("state") {
+            Some(Value::Null) => view.set_unknown(),
+            Some(Value::String(word)) => match STATES.iter().find(|state| *state == word) {
+                Some(state) => view.set(*state),
+                None => return Err(bad("state", word, STATES.join(", "))),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn encode(&self, action: &Action, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
+        if let (Verb::SetFanSpeed, Some(topic), Some(ArgValue::Text(speed))) =
+            (action.verb, &self.fan_speed, action.args.get(&Arg::FanSpeed))
+        {
+            out.raw(topic, speed.clone());
+            return Ok(());
+        }
+        let payload = self.payloads.iter().find(|(verb, _)| *verb == action.verb);
+        match (&self.command, payload) {
+            (Some(topic), Some((_, payload))) => {
+                let command = Command { topic: topic.clone(), template: None };
+                out.send(&command, payload.as_str(), &[])
+            }
+            _ => Err(EncodeError::Unsupported(action.kind())),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Water heaters: a mode, a target and a current temperature, perhaps a power switch.
+
+use super::climate::{Field, Unit, degrees, read};
+use super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, View, bad};
+use super::fields::{Command, Fields, Refusal};
+use crate::devices::codec::{EncodeError, Fault};
+use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, State, Update, Verb, attr};
+
+const MODES: &[&str] = &["eco", "electric", "gas", "heat_pump", "high_demand", "performance", "off"];
+
+struct WaterHeater {
+    unit: Unit,
+    mode: Option<Command>,
+    modes: Vec<String>,
+    temperature: Option<Command>,
+    power: Option<Command>,
+    payload_on: String,
+    payload_off: String,
+    optimistic: bool,
+}
+
+pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
+    let reads = vec![
+        read(fields, "mode_state_topic", "mode_state_template", Field::Mode)?,
+        read(fields, "temperature_state_topic", "temperature_state_template", Field::Temperature)?,
+        read(fields, "current_temperature_topic", "current_temperature_template", Field::CurrentTemperature)?,
+    ];
+    let reports = reads.iter().flatten().any(|read| read.field == Field::Mode);
+    let unit = Unit::read(fields)?;
+    let (min, max, step) = unit.range(fields, 43.3, 60.0)?;
+    let modes =
+        fields.list("modes")?.unwrap_or_else(|| MODES.iter().map(|mode| (*mode).to_owned()).collect());
+    let component = WaterHeater {
+        unit,
+        mode: fields.command("mode_command_topic", "mode_command_template")?,
+        modes,
+        temperature: fields.command("temperature_command_topic", "temperature_command_template")?,
+        power: fields.command("power_command_topic", "power_command_template")?,
+        payload_on: fields.text_or("payload_on", "ON")?,
+        payload_off: fields.text_or("payload_off", "OFF")?,
+        optimistic: !reports || fields.flag("optimistic", false)?,
+    };
+    let mut actions = Vec::new();
+    if component.power.is_some() {
+        actions.push(ActionSpec::new(Verb::TurnOn));
+        actions.push(ActionSpec::new(Verb::TurnOff));
+    }
+    if component.temperature.is_some() {
+        let kind = ArgKind::Number { min, max, step };
+        actions.push(ActionSpec::new(Verb::SetTemperature).with(ArgSpec::required(Arg::Temperature, kind)));
+    }
+    if component.mode.is_some() {
+        let kind = ArgKind::Choice(component.modes.clone());
+        actions.push(ActionSpec::new(Verb::SetMode).with(ArgSpec::required(Arg::Mode, kind)));
+    }
+    let codec = EntityCodec::shared(common, reads, component);
+    Ok(Built { codec, actions, reports_state: reports, initial: Update::default() })
+}
+
+impl Component for WaterHeater {
+    type Field = Field;
+
+    fn apply(&self, field: Field, text: &str, view: &mut View<'_, '_>) -> Result<(), Fault> {
+        match field {
+            Field::Temperature => degrees(attr::TEMPERATURE, text, self.unit, view),
+            Field::CurrentTemperature => degrees(attr::CURRENT_TEMPERATURE, text, self.unit, view),
+            _ if text.is_empty() => Ok(()),
+            _ if text == "None" => {
+                view.set_unknown();
+                view.clear("operation_mode");
+                Ok(())
+            }
+            _ if self.modes.iter().any(|mode| mode == text) => {
+                view.set(text.to_owned());
+                view.put("operation_mode", text);
+                Ok(())
+            }
+            _ => Err(bad("operation_mode", text, self.modes.join(", "))),
+        }
+    }
+
+    fn encode(&self, action: &Action, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
+        match (action.verb, &self.power, &self.temperature, &self.mode) {
+            (Verb::TurnOn, Some(power), ..) => out.send(power, self.payload_on.as_str(), &[]),
+            (Verb::TurnOff, Some(power), ..) => out.send(power, self.payload_off.as_str(), &[]),
+            (Verb::SetTemperature, _, Some(command), _) => {
+                let celsius = action.args.get(&Arg::Temperature).and_then(ArgValue::as_number).unwrap_or(0.0);
+                out.send(command, self.unit.device(celsius), &[])
+            }
+            (Verb::SetMode, _, _, Some(command)) => {
+                let mode = action.args.get(&Arg::Mode).and_then(ArgValue::as_text).unwrap_or_default();
+                out.send(command, mode, &[])
+            }
+            _ => Err(EncodeError::Unsupported(action.kind())),
+        }
+    }
+
+    fn assume(&self, action: &Action, _: &State) -> Update {
+        match (action.verb, action.args.get(&Arg::Mode)) {
+            (Verb::SetMode, Some(ArgValue::Text(mode))) if self.optimistic => Update::value(mode.clone()),
+            _ => Update::default(),
+        }
+    }
+}
