@@ -219,3 +219,10 @@ fn the_demo_home_is_right() {
         assert_ne!(known.entity.name_in("zh"), known.entity.name, "{} has a Chinese name", known.entity.id);
     }
 }
+
+#[test]
+fn the_example_home_is_right() {
+    let text = include_str!("../../../config/home.example.toml");
+    let home = parse(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((home.entities.len(), home.scenes.len()), (6, 2));
+}
