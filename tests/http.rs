@@ -17,6 +17,8 @@ mod chromium;
 mod client;
 #[path = "http/clients.rs"]
 mod clients;
+#[path = "http/docs.rs"]
+mod docs;
 #[path = "http/fake.rs"]
 mod fake;
 #[path = "http/limits.rs"]

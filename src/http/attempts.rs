@@ -56,7 +56,8 @@ impl FailedAttempts {
     }
 }
 
-fn group(address: IpAddr) -> IpAddr {
+/// What counts as one client: an IPv4 address, or a whole IPv6 /64.
+pub fn group(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (!0 << 64))),

@@ -23,6 +23,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use super::attempts::group;
 use super::guard::Connection;
 use super::routes::router;
 use super::stall::StallGuard;
@@ -30,6 +31,9 @@ use super::{HttpSettings, Shared};
 
 /// Refusals that may be under way at once; beyond them a connection is closed without a word.
 const REFUSALS: usize = 64;
+
+/// How often the tokens file is looked at: a revoked token is out, and its streams are closed, within 5 s.
+const TOKENS_EVERY: Duration = Duration::from_secs(2);
 
 /// Serves on `listener` until `shutdown` resolves, then lets the requests in flight end (`limits.drain`).
 /// With `tls` every connection speaks TLS.
@@ -42,6 +46,8 @@ pub async fn serve(
     let places = Places::new(&shared.settings);
     let server = Server { router: router(Arc::clone(&shared)), tls, shared };
     let tracker = TaskTracker::new();
+    let tokens = Arc::clone(&server.shared.tokens);
+    let follower = tokio::spawn(async move { tokens.follow(TOKENS_EVERY).await });
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = tokio::select! {
@@ -63,6 +69,7 @@ pub async fn serve(
         }
     }
     drop(listener);
+    follower.abort();
     server.shared.closing.cancel();
     tracker.close();
     if tokio::time::timeout(server.shared.settings.limits.drain, tracker.wait()).await.is_err() {
@@ -184,9 +191,11 @@ impl Places {
 
     fn take(&self, address: IpAddr) -> Option<Place> {
         let permit = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        let is_proxy = self.proxies.contains(&address.to_canonical());
+        let address = group(address);
         let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let count = by_address.entry(address).or_default();
-        if *count >= self.per_address && !self.proxies.contains(&address.to_canonical()) {
+        if *count >= self.per_address && !is_proxy {
             return None;
         }
         *count += 1;

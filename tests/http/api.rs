@@ -89,9 +89,9 @@ async fn lists_and_single_things_are_read() {
     assert_eq!(server.get("/api/tasks?limit=2").await.json().as_array().unwrap().len(), 2);
     assert_eq!(server.get("/api/tasks/task-9").await.json()["events"][0]["event"], "interim");
     assert_eq!(server.get("/api/tasks/unknown").await.status, 404);
-    assert_eq!(server.get("/api/entities?area=kitchen").await.json()[0]["entity"], "light.lamp_0");
+    assert_eq!(server.get("/api/entities?area=kitchen").await.json()[0]["entity"], "light.kitchen_ceiling");
     assert_eq!(server.get("/api/entities?area=attic").await.json(), json!([]));
-    assert_eq!(server.get("/api/entities/light.lamp_0").await.json()["value"], "on");
+    assert_eq!(server.get("/api/entities/light.kitchen_ceiling").await.json()["value"], "on");
     assert_eq!(server.get("/api/entities/light.none").await.status, 404);
     assert_eq!(server.get("/api/approvals").await.json()[0]["match_code"], "47");
     assert_eq!(server.get("/api/schedules").await.json(), json!([]));

@@ -90,8 +90,9 @@ pub fn task_event(task_id: &str, sequence: u64) -> TaskEvent {
 }
 
 pub fn entity_view(index: usize, name: &str) -> EntityView {
+    let entity = if index == 0 { "light.kitchen_ceiling".into() } else { format!("light.lamp_{index}") };
     EntityView {
-        entity: format!("light.lamp_{index}"),
+        entity,
         name: name.into(),
         names: Default::default(),
         domain: "light".into(),

@@ -40,7 +40,7 @@ pub async fn list(
 }
 
 #[utoipa::path(
-    get, path = "/api/entities/{id}", tag = "house", params(("id" = String, Path, example = "light.lamp_0")),
+    get, path = "/api/entities/{id}", tag = "house", params(("id" = String, Path, example = "light.kitchen_ceiling")),
     responses((status = 200, body = EntityView), (status = 404, body = ErrorView)),
 )]
 /// One entity with its state and what can be done with it.

@@ -389,6 +389,7 @@ function addApproval(approval) {
   approvals.set(approval.approval_id, entry);
   byId("approvals").append(entry.card);
   tick();
+  if (location.hash === `#approval=${approval.approval_id}`) entry.card.scrollIntoView({ block: "center" });
   // Deny has the focus, unless a person is in the middle of typing.
   if (!(document.activeElement === byId("command") && byId("command").value)) deny.focus();
 }
