@@ -22,6 +22,16 @@ pub enum Outcome {
     Refused,
 }
 
+impl Outcome {
+    /// Whether the house is as it was wished.
+    pub fn is_wished(self) -> bool {
+        match self {
+            Outcome::Confirmed | Outcome::Already => true,
+            Outcome::Unconfirmed | Outcome::Contradicted | Outcome::NotSent | Outcome::Refused => false,
+        }
+    }
+}
+
 /// One row of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeEntry {

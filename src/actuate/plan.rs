@@ -208,7 +208,7 @@ impl Plan {
     }
 
     /// A plan from its stored bytes; `None` where they do not have the stored hash or are no plan.
-    pub(super) fn restore(json: &str, policy_version: &str, device_hash: &str, hash: &str) -> Option<Self> {
+    pub fn restore(json: &str, policy_version: &str, device_hash: &str, hash: &str) -> Option<Self> {
         if plan_hash(json, policy_version, device_hash) != hash {
             return None;
         }

@@ -46,13 +46,83 @@ pub enum Event {
     /// How it ended. `by` is the decider's own credential.
     ApprovalEnded { call: CallId, approval: String, verdict: Verdict, by: Option<String> },
     /// The intention to send, on disk before the bytes leave.
-    Sending { call: CallId, entity: EntityId, plan_hash: String, action: Action },
+    Sending {
+        call: CallId,
+        entity: EntityId,
+        plan_hash: String,
+        action: Action,
+        /// Whether a person approved it: then this event is on disk before the bytes leave.
+        #[serde(default)]
+        gated: bool,
+    },
     /// What the house said about one entity of a call.
     Outcome { call: CallId, entry: OutcomeEntry },
     /// The call's single result, as the model sees it.
-    CallResult { call: CallId, content: String, is_error: bool },
+    CallResult {
+        call: CallId,
+        content: String,
+        is_error: bool,
+        /// The entity whose free text is in the content, if any: it raises what policy asks (SAFETY.md, taint).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        taint: Option<String>,
+    },
     /// Always the last.
     Finished { exit: Exit, reply: String, ledger: Ledger, usage: Usage },
+}
+
+impl Event {
+    /// The word under which the journal keeps it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Event::Accepted { .. } => "accepted",
+            Event::TurnStarted { .. } => "turn_started",
+            Event::ModelSaid { .. } => "model_said",
+            Event::ModelFailed { .. } => "model_failed",
+            Event::Decided { .. } => "decided",
+            Event::Interim { .. } => "interim",
+            Event::ApprovalAsked { .. } => "approval_asked",
+            Event::ApprovalEnded { .. } => "approval_ended",
+            Event::Sending { .. } => "sending",
+            Event::Outcome { .. } => "outcome",
+            Event::CallResult { .. } => "call_result",
+            Event::Finished { .. } => "finished",
+        }
+    }
+
+    /// The entities that it is about, for "why is the hall light on?".
+    pub fn entities(&self) -> Vec<&str> {
+        match self {
+            Event::Decided { actions, .. } => actions.iter().map(|action| action.entity.as_str()).collect(),
+            Event::Sending { entity, .. } => vec![entity.as_str()],
+            Event::Outcome { entry, .. } => vec![entry.action.entity.as_str()],
+            Event::Accepted { .. }
+            | Event::TurnStarted { .. }
+            | Event::ModelSaid { .. }
+            | Event::ModelFailed { .. }
+            | Event::Interim { .. }
+            | Event::ApprovalAsked { .. }
+            | Event::ApprovalEnded { .. }
+            | Event::CallResult { .. }
+            | Event::Finished { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether it must be on disk before anything follows from it.
+    pub fn must_be_on_disk(&self) -> bool {
+        match self {
+            Event::Sending { gated, .. } => *gated,
+            Event::ApprovalAsked { .. } | Event::ApprovalEnded { .. } => true,
+            Event::Accepted { .. }
+            | Event::TurnStarted { .. }
+            | Event::ModelSaid { .. }
+            | Event::ModelFailed { .. }
+            | Event::Decided { .. }
+            | Event::Interim { .. }
+            | Event::Outcome { .. }
+            | Event::CallResult { .. }
+            | Event::Finished { .. } => false,
+        }
+    }
 }
 
 /// How a task ended.

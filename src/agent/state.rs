@@ -16,8 +16,11 @@ pub struct TaskState {
     pub command: Option<Command>,
     pub turns: Vec<Turn>,
     pub calls: BTreeMap<CallId, CallState>,
-    pub ledger: Ledger,
+    /// Outcomes by call; a call's come together, in the order of its actions.
+    pub outcomes: BTreeMap<CallId, Ledger>,
     pub usage: Usage,
+    /// The entity whose free text entered the context first, if any did.
+    pub taint: Option<String>,
     /// A turn that was asked for and not yet answered.
     pub turn_open: bool,
     pub model_error: Option<String>,
@@ -98,8 +101,13 @@ impl TaskState {
                     call.sent.push(action.clone());
                 }
             }
-            Event::Outcome { entry, .. } => self.ledger.push(entry.clone()),
-            Event::CallResult { call, content, is_error } => {
+            Event::Outcome { call, entry } => {
+                self.outcomes.entry(call.clone()).or_default().push(entry.clone())
+            }
+            Event::CallResult { call, content, is_error, taint } => {
+                if self.taint.is_none() {
+                    self.taint.clone_from(taint);
+                }
                 self.set_phase(call, Phase::Ended { content: content.clone(), is_error: *is_error });
             }
             Event::Finished { exit, .. } => self.finished = Some(*exit),
@@ -113,6 +121,17 @@ impl TaskState {
             .flat_map(|turn| &turn.calls)
             .filter_map(|id| self.calls.get_key_value(id))
             .filter(|(_, call)| !matches!(call.phase, Phase::Ended { .. }))
+    }
+
+    /// The table of outcomes in the order in which the model made the calls.
+    pub fn ledger(&self) -> Ledger {
+        self.turns
+            .iter()
+            .flat_map(|turn| &turn.calls)
+            .filter_map(|id| self.outcomes.get(id))
+            .flatten()
+            .cloned()
+            .collect()
     }
 
     fn set_phase(&mut self, id: &CallId, phase: Phase) {

@@ -6,19 +6,23 @@
 mod anthropic;
 pub mod breaker;
 mod http;
+pub mod offline;
 mod openai;
 mod pairing;
 pub mod prices;
 pub mod probe;
 pub mod redact;
 mod relay;
+mod report;
 pub mod retry;
 pub mod router;
 pub mod settings;
 pub mod sse;
 
 pub use anthropic::Anthropic;
+pub use offline::{Dialogues, OFFLINE, Offline};
 pub use openai::OpenAi;
+pub use report::{Report, name as spoken_name};
 pub use router::Router;
 
 use std::sync::Arc;
@@ -68,6 +72,8 @@ pub struct Situation {
     /// Caller's area id.
     pub area: Option<String>,
     pub conversation: Option<String>,
+    /// What to do, already understood (a schedule that fires).
+    pub plan: Option<Vec<crate::nlu::Intent>>,
     /// Turns that were answered before this one.
     pub turns: usize,
     /// Outcomes so far, in the order of the calls.

@@ -9,6 +9,8 @@ use super::lexicon::Lexicon;
 /// What became of one action, as the house says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutcomeKind {
+    /// Not done: what a schedule or an approval is about. Its sentence is a part of another one.
+    Intended,
     /// A live report shows it.
     Confirmed,
     /// It was so before; nothing was sent.
@@ -79,6 +81,7 @@ fn sentence(lexicon: &Lexicon, group: &[&Told<'_>], first: &Told<'_>) -> String 
     };
     let many = group.len() > 1;
     let key = match first.kind {
+        OutcomeKind::Intended => "intended",
         OutcomeKind::Confirmed => "confirmed",
         OutcomeKind::Already => "already",
         OutcomeKind::Unconfirmed => "unconfirmed",
@@ -101,7 +104,7 @@ fn sentence(lexicon: &Lexicon, group: &[&Told<'_>], first: &Told<'_>) -> String 
             ("detail", &detail),
         ],
     );
-    capital(&text)
+    if first.kind == OutcomeKind::Intended { text } else { capital(&text) }
 }
 
 /// `lock.unlock` where the language has words for the domain's own verb, else `unlock`.

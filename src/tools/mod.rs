@@ -1,5 +1,91 @@
 //! What a model SEES: the tools of a house, and what a call of one means.
+//!
+//! The catalog is derived from the entities' real features, at most [`MOST_TOOLS`] for any house. A call is read into
+//! a [`Request`]; nothing here acts, that is `agent` with the door of `actuate`.
 
+mod builtin;
+mod catalog;
+mod groups;
+mod household;
+mod household_calls;
+mod request;
 mod spec;
 
+pub use builtin::{clean, entity_view, find_entities, free_text, get_state};
+pub use catalog::{MOST_LISTED, catalog};
+pub use groups::tool_for;
+pub use household::{Household, HouseholdRequest, Interim};
+pub use household_calls::{is_household, specs as household_specs};
+pub use request::{Request, ToolError, request};
+
+use serde_json::{Value, json};
+
+use crate::home::House;
+use crate::nlu::Intent;
 pub use spec::{ToolCall, ToolSpec};
+
+/// No house has more tools than this: models choose badly past 25.
+pub const MOST_TOOLS: usize = 24;
+
+/// Says that nothing more is needed when the actions of the same turn succeed.
+pub const FINISH: &str = "finish";
+pub const GET_STATE: &str = "get_state";
+pub const FIND_ENTITIES: &str = "find_entities";
+pub const RUN_SCENE: &str = "run_scene";
+pub const ASK_USER: &str = "ask_user";
+
+/// Whether a tool only reads (tier G0).
+pub fn is_read(tool: &str) -> bool {
+    matches!(tool, GET_STATE | FIND_ENTITIES)
+}
+
+/// The arguments in a form in which two spellings of the same call are equal: keys sorted, spaces removed.
+pub fn normal_arguments(call: &ToolCall) -> String {
+    match serde_json::from_str::<std::collections::BTreeMap<String, serde_json::Value>>(&call.arguments) {
+        Ok(arguments) => serde_json::to_string(&arguments).unwrap_or_else(|_| call.arguments.clone()),
+        Err(_) => call.arguments.trim().to_owned(),
+    }
+}
+
+/// The calls that say `intent`, as a model would write them: one per tool, verb and arguments.
+pub fn calls_for(intent: &Intent, house: &House) -> Vec<(&'static str, Value)> {
+    match intent {
+        Intent::Actions(actions) => {
+            let mut calls: Vec<(&'static str, Value, Vec<Value>)> = Vec::new();
+            for action in actions {
+                let Some(entity) = house.entity(action.entity.as_str()) else { continue };
+                let Some(group) = tool_for(entity, action.verb) else { continue };
+                let mut arguments = json!(action.args);
+                arguments["verb"] = json!(action.verb);
+                match calls.iter_mut().find(|(tool, known, _)| *tool == group.name && *known == arguments) {
+                    Some((_, _, entities)) => entities.push(json!(action.entity)),
+                    None => calls.push((group.name, arguments, vec![json!(action.entity)])),
+                }
+            }
+            let with_entities = |(tool, mut arguments, entities): (&'static str, Value, Vec<Value>)| {
+                arguments["entities"] = Value::Array(entities);
+                (tool, arguments)
+            };
+            calls.into_iter().map(with_entities).collect()
+        }
+        Intent::Scene(scene) => vec![(RUN_SCENE, json!({"scene": scene}))],
+        Intent::Schedule { .. }
+        | Intent::ScheduleQuery
+        | Intent::ScheduleCancel { .. }
+        | Intent::Timer(_)
+        | Intent::List(_)
+        | Intent::Broadcast { .. }
+        | Intent::StopAll => household_calls::write(intent, house).into_iter().collect(),
+    }
+}
+
+/// A tool with an object schema that takes nothing else.
+fn tool(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: description.into(),
+        parameters: json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+        }),
+    }
+}

@@ -1,0 +1,234 @@
+//! What a turn's calls do: read, act through the door, wait for a person; each gets exactly one result
+//! (invariant `every_call_has_one_result`).
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::event::{CallId, Event, Exit};
+use super::log::TaskLog;
+use super::run::Cancel;
+use super::state::{CallState, Phase};
+use super::{Agent, repeat};
+use crate::actuate::OutcomeEntry;
+use crate::journal::JournalError;
+use crate::policy::Verdict;
+use crate::tools::{self, HouseholdRequest, Request, ToolError};
+
+impl Agent {
+    /// Runs calls side by side, as many as the limit allows, until each has a result or waits for a person.
+    pub(super) async fn run_calls(
+        &self,
+        log: &TaskLog,
+        ids: &[CallId],
+        cancel: &Cancel,
+    ) -> Result<(), JournalError> {
+        let mut waiting = ids.iter();
+        let mut running: FuturesUnordered<BoxFuture<'_, Result<(), JournalError>>> = FuturesUnordered::new();
+        loop {
+            while running.len() < self.limits.parallel_calls
+                && let Some(id) = waiting.next()
+            {
+                running.push(Box::pin(self.run_call(log, id, cancel)));
+            }
+            match running.next().await {
+                Some(done) => done?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn run_call(&self, log: &TaskLog, id: &CallId, cancel: &Cancel) -> Result<(), JournalError> {
+        let Some(state) = log.with_state(|state| state.calls.get(id).cloned()) else { return Ok(()) };
+        if cancel.exit().is_some() {
+            return self
+                .end(log, id, json!({"error": "stopped", "message": "the task was stopped"}), true)
+                .await;
+        }
+        match &state.phase {
+            Phase::Open => self.open_call(log, id, &state, cancel).await,
+            Phase::Answered { approval, verdict } => self.answered(log, id, approval, *verdict, cancel).await,
+            Phase::Waiting { .. } | Phase::Ended { .. } => Ok(()),
+        }
+    }
+
+    /// A call that nobody has looked at yet.
+    async fn open_call(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        state: &CallState,
+        cancel: &Cancel,
+    ) -> Result<(), JournalError> {
+        if let Some(why) = log.with_state(|task| repeat::blocked(task, id, &state.call, false)) {
+            return self.end(log, id, json!({"error": "repeated", "message": why}), true).await;
+        }
+        let prefix = self.prefix();
+        let asked = tools::request(&state.call, &prefix.tools, &self.house.read());
+        match asked {
+            Ok(request) => self.carry_out(log, id, request, cancel).await,
+            Err(error) => self.refuse_call(log, id, &error).await,
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        request: Request,
+        cancel: &Cancel,
+    ) -> Result<(), JournalError> {
+        match request {
+            Request::GetState(ids) => {
+                let states = { tools::get_state(&ids, &self.house.read(), self.clock.now()) };
+                self.end_read(log, id, states).await
+            }
+            Request::FindEntities { query, area, domain } => {
+                let found = {
+                    let house = self.house.read();
+                    tools::find_entities(&query, area.as_deref(), domain.as_deref(), &house, self.clock.now())
+                };
+                self.end_read(log, id, found).await
+            }
+            Request::AskUser(question) => self.end(log, id, json!({"asked": question}), false).await,
+            Request::Finish { reply } => self.end(log, id, json!({"finish": reply}), false).await,
+            Request::Household(intent) => self.household_call(log, id, intent, cancel).await,
+            Request::Actions(actions) => self.act(log, id, actions, false, cancel).await,
+            Request::Scene(scene) => {
+                let (actions, waits) = {
+                    let house = self.house.read();
+                    let scene = house.scenes.get(&scene);
+                    let steps = scene.map(|scene| scene.steps.iter().map(|step| step.0.clone()).collect());
+                    (steps.unwrap_or_default(), scene.is_some_and(|scene| scene.waits_for_approval))
+                };
+                self.act(log, id, actions, !waits, cancel).await
+            }
+        }
+    }
+
+    /// A timer, a list, a schedule: may wait for a person, and tells so while it does.
+    async fn household_call(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        intent: crate::nlu::Intent,
+        cancel: &Cancel,
+    ) -> Result<(), JournalError> {
+        let Some(command) = log.with_state(|task| task.command.clone()) else { return Ok(()) };
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let request = HouseholdRequest {
+            intent,
+            task: command.task.clone(),
+            principal: command.origin.clone(),
+            conversation: command.conversation.clone(),
+            area: command.area.clone(),
+            language: self.language_of(&command),
+            interim: Arc::new(move |text| {
+                // Nobody listens any more: the call has ended.
+                let _ = tell.send(text);
+            }),
+        };
+        let mut handled = self.household.handle(request);
+        loop {
+            tokio::select! {
+                Some(text) = told.recv() => log.append(Event::Interim { text }).await?,
+                answer = &mut handled => return match answer {
+                    Ok(said) => self.end(log, id, said, false).await,
+                    Err(why) => self.end(log, id, json!({"error": "refused", "said": why}), true).await,
+                },
+                () = cancel.token.cancelled() => {
+                    let why = json!({"error": "stopped", "message": "the task was stopped"});
+                    return self.end(log, id, why, true).await;
+                }
+            }
+        }
+    }
+
+    async fn refuse_call(&self, log: &TaskLog, id: &CallId, error: &ToolError) -> Result<(), JournalError> {
+        self.end(log, id, error.to_json(), true).await
+    }
+
+    /// Outcomes and the one result of a call that acted.
+    pub(super) async fn report(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        outcomes: Vec<OutcomeEntry>,
+    ) -> Result<(), JournalError> {
+        for entry in outcomes {
+            log.append(Event::Outcome { call: id.clone(), entry }).await?;
+        }
+        let all = log.with_state(|state| state.outcomes.get(id).cloned().unwrap_or_default());
+        let is_error = !all.iter().all(|entry| entry.outcome.is_wished());
+        self.end(log, id, result_for_model(&all), is_error).await
+    }
+
+    pub(super) async fn end(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        content: Value,
+        is_error: bool,
+    ) -> Result<(), JournalError> {
+        let content = content.to_string();
+        log.append(Event::CallResult { call: id.clone(), content, is_error, taint: None }).await
+    }
+
+    /// The result of a read: what it holds of free text from devices taints what follows.
+    async fn end_read(&self, log: &TaskLog, id: &CallId, content: Value) -> Result<(), JournalError> {
+        let taint = tools::free_text(&content, &self.house.read());
+        let content = content.to_string();
+        log.append(Event::CallResult { call: id.clone(), content, is_error: false, taint }).await
+    }
+
+    /// Gives every open call its result, because the task ends. What was already sent has its outcome from the door,
+    /// which verifies it even after a stop.
+    pub(super) async fn close_calls(&self, log: &TaskLog, exit: Exit) -> Result<(), JournalError> {
+        let open: Vec<(CallId, CallState)> =
+            log.with_state(|state| state.open_calls().map(|(id, call)| (id.clone(), call.clone())).collect());
+        for (id, call) in open {
+            if let Phase::Waiting { approval } = &call.phase {
+                if let Err(error) = self.door.cancel_approval(approval).await {
+                    tracing::warn!(%approval, %error, "an approval of a stopped task stays until it expires");
+                }
+                let ended = Event::ApprovalEnded {
+                    call: id.clone(),
+                    approval: approval.clone(),
+                    verdict: Verdict::Cancelled,
+                    by: None,
+                };
+                log.append(ended).await?;
+            }
+            let why = if exit == Exit::Shutdown { "shutdown" } else { "stopped" };
+            self.end(log, &id, json!({"error": why, "message": "the task ended before this was done"}), true)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// What a model is told about outcomes: the words of the ledger, nothing more.
+fn result_for_model(outcomes: &[OutcomeEntry]) -> Value {
+    let rows: Vec<Value> = outcomes
+        .iter()
+        .map(|entry| {
+            let mut row = json!({
+                "entity": entry.action.entity, "verb": entry.action.verb, "outcome": entry.outcome,
+            });
+            if let Some(cause) = &entry.cause {
+                row["cause"] = json!(cause);
+            }
+            if let Some(reported) = &entry.reported {
+                row["reported"] = json!(tools::clean(reported, 256));
+            }
+            if !entry.details.is_empty() {
+                row["details"] = entry.details.iter().map(|detail| json!(tools::clean(detail, 64))).collect();
+            }
+            row
+        })
+        .collect();
+    json!({"outcomes": rows})
+}

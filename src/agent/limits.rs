@@ -1,0 +1,60 @@
+//! The limits of one task, each a setting with a sane default (invariant `limits_checked_before`).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What one command may use up. Waiting for a person and for a device's confirmation is not counted as work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Turns asked of a model. On the last one the model may call no tool and must report.
+    pub turns: u32,
+    /// Tool calls in all turns together.
+    pub calls: u32,
+    /// Seconds of work.
+    pub work_seconds: u64,
+    /// Input and output tokens together.
+    pub tokens: u64,
+    /// Millionths of a US dollar for one task.
+    pub micro_dollars: u64,
+    /// Malformed calls in a row that end the task.
+    pub malformed_in_a_row: u32,
+    /// The same failing call this often ends the task.
+    pub failures_alike: u32,
+    /// Calls that run at the same time.
+    pub parallel_calls: usize,
+    /// Bytes of one tool result that a model gets.
+    pub result_bytes: usize,
+    /// Bytes of all tool results of a turn together.
+    pub turn_result_bytes: usize,
+    /// Tokens of one answer.
+    pub answer_tokens: u32,
+    /// Times that a truncated or paused answer is continued.
+    pub continuations: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            turns: 8,
+            calls: 16,
+            work_seconds: 60,
+            tokens: 60_000,
+            micro_dollars: 200_000,
+            malformed_in_a_row: 3,
+            failures_alike: 3,
+            parallel_calls: 8,
+            result_bytes: 4 * 1024,
+            turn_result_bytes: 16 * 1024,
+            answer_tokens: 1024,
+            continuations: 3,
+        }
+    }
+}
+
+impl Limits {
+    pub fn work(&self) -> Duration {
+        Duration::from_secs(self.work_seconds)
+    }
+}

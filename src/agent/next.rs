@@ -1,0 +1,135 @@
+//! What happens next in a task: one pure decision over its folded state.
+//!
+//! The loop goes on if and only if the model's message holds a complete tool call. Everything else here is a limit.
+//! This module runs nothing and reads no clock: the driver passes in the time that was worked.
+
+use std::time::Duration;
+
+use super::event::{CallId, Exit};
+use super::limits::Limits;
+use super::repeat;
+use super::state::{Phase, TaskState, Turn};
+use crate::model::{Stop, ToolChoice};
+use crate::tools::FINISH;
+
+/// The next step. A driver must handle every one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    CallModel {
+        why: Why,
+        tool_choice: ToolChoice,
+    },
+    /// These calls have no result yet and nobody to wait for.
+    RunCalls(Vec<CallId>),
+    /// Everything else of the turn is done; these wait for a person.
+    AwaitApproval(Vec<CallId>),
+    Finish(Exit),
+}
+
+/// Why the model is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    First,
+    /// The calls of the last turn have their results.
+    Results,
+    /// The last answer was cut by its token limit; it gets more room.
+    Truncated,
+    /// The provider paused and asks to be called again.
+    Paused,
+}
+
+/// Decides the next step. `worked` is the time spent in model turns and tools, without waiting for people and devices.
+pub fn next(state: &TaskState, limits: &Limits, worked: Duration) -> Step {
+    if let Some(exit) = state.finished {
+        return Step::Finish(exit);
+    }
+    if state.model_error.is_some() {
+        return Step::Finish(Exit::ModelFailed);
+    }
+    let Some(turn) = state.turns.last() else { return call_model(state, limits, worked, Why::First) };
+    if let Some(step) = unfinished(state) {
+        return step;
+    }
+    let asks_for_calls = turn.calls.iter().any(|id| !is_finish(state, id));
+    if asks_for_calls {
+        if let Some(exit) = repeat::verdict(state, limits) {
+            return Step::Finish(exit);
+        }
+        return if finished_early(state, turn) {
+            Step::Finish(Exit::Done)
+        } else {
+            call_model(state, limits, worked, Why::Results)
+        };
+    }
+    match turn.stop {
+        Stop::Ended => Step::Finish(Exit::Done),
+        Stop::Refused => Step::Finish(Exit::Declined),
+        Stop::Truncated => continue_answer(state, limits, worked, Why::Truncated),
+        Stop::Paused => continue_answer(state, limits, worked, Why::Paused),
+    }
+}
+
+/// Calls that have no result: those that can run, else those that wait for a person.
+fn unfinished(state: &TaskState) -> Option<Step> {
+    let mut run = Vec::new();
+    let mut wait = Vec::new();
+    for (id, call) in state.open_calls() {
+        match call.phase {
+            Phase::Open | Phase::Answered { .. } => run.push(id.clone()),
+            Phase::Waiting { .. } => wait.push(id.clone()),
+            Phase::Ended { .. } => {}
+        }
+    }
+    match (run.is_empty(), wait.is_empty()) {
+        (false, _) => Some(Step::RunCalls(run)),
+        (true, false) => Some(Step::AwaitApproval(wait)),
+        (true, true) => None,
+    }
+}
+
+fn call_model(state: &TaskState, limits: &Limits, worked: Duration, why: Why) -> Step {
+    let turns = u32::try_from(state.turns.len()).unwrap_or(u32::MAX);
+    let calls = u32::try_from(state.calls.len()).unwrap_or(u32::MAX);
+    let tokens = state.usage.input_tokens + state.usage.output_tokens;
+    if turns >= limits.turns {
+        return Step::Finish(Exit::Turns);
+    }
+    if worked >= limits.work() {
+        return Step::Finish(Exit::Deadline);
+    }
+    if tokens >= limits.tokens || state.usage.micro_dollars > limits.micro_dollars {
+        return Step::Finish(Exit::Budget);
+    }
+    // One more answer is allowed after the last call, so that the model can report.
+    let last = turns + 1 == limits.turns || calls >= limits.calls;
+    if calls > limits.calls {
+        return Step::Finish(Exit::Calls);
+    }
+    Step::CallModel { why, tool_choice: if last { ToolChoice::None } else { ToolChoice::Auto } }
+}
+
+fn continue_answer(state: &TaskState, limits: &Limits, worked: Duration, why: Why) -> Step {
+    let unfinished =
+        |turn: &&Turn| matches!(turn.stop, Stop::Truncated | Stop::Paused) && turn.calls.is_empty();
+    let so_far = state.turns.iter().rev().take_while(unfinished).count();
+    if so_far > usize::try_from(limits.continuations).unwrap_or(usize::MAX) {
+        return Step::Finish(Exit::Done);
+    }
+    call_model(state, limits, worked, why)
+}
+
+/// A `finish` call beside actions that all succeeded saves the last round trip.
+fn finished_early(state: &TaskState, turn: &Turn) -> bool {
+    turn.calls.iter().any(|id| is_finish(state, id))
+        && turn.calls.iter().all(|id| {
+            state.calls.get(id).is_some_and(|call| matches!(call.phase, Phase::Ended { is_error: false, .. }))
+        })
+        && state.outcomes.values().flatten().all(|entry| entry.outcome.is_wished())
+}
+
+fn is_finish(state: &TaskState, id: &CallId) -> bool {
+    state.calls.get(id).is_some_and(|call| call.call.name == FINISH)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! The decision as tables: events in, step out.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::*;
+use crate::actuate::{Outcome, OutcomeEntry};
+use crate::agent::Event;
+use crate::home::{Action, EntityId, Verb};
+use crate::model::Usage;
+use crate::policy::Verdict;
+use crate::tools::ToolCall;
+
+fn said(turn: u32, calls: &[&str], stop: Stop) -> Event {
+    let calls = calls
+        .iter()
+        .enumerate()
+        .map(|(index, name)| {
+            let (name, arguments) = name.split_once(' ').unwrap_or((name, "{}"));
+            let call = ToolCall { id: format!("m{index}"), name: name.into(), arguments: arguments.into() };
+            (format!("{turn}.{index}"), call)
+        })
+        .collect();
+    Event::ModelSaid { turn, text: String::new(), calls, stop, usage: Usage::default() }
+}
+
+fn result(call: &str, is_error: bool) -> Event {
+    Event::CallResult {
+        call: call.into(),
+        content: json!({"error": "malformed"}).to_string(),
+        is_error,
+        taint: None,
+    }
+}
+
+fn outcome(call: &str, outcome: Outcome) -> Event {
+    let action = Action::new(EntityId::parse("light.kitchen").unwrap(), Verb::TurnOn);
+    let entry = OutcomeEntry { action, outcome, cause: None, reported: None, details: vec![] };
+    Event::Outcome { call: call.into(), entry }
+}
+
+fn step(events: &[Event]) -> Step {
+    next(&TaskState::fold(events), &Limits::default(), Duration::ZERO)
+}
+
+fn call_model(why: Why) -> Step {
+    Step::CallModel { why, tool_choice: ToolChoice::Auto }
+}
+
+#[test]
+fn the_loop_goes_on_if_and_only_if_there_is_a_complete_call() {
+    assert_eq!(step(&[]), call_model(Why::First));
+    assert_eq!(step(&[said(0, &[], Stop::Ended)]), Step::Finish(Exit::Done));
+    assert_eq!(step(&[said(0, &[], Stop::Refused)]), Step::Finish(Exit::Declined));
+    assert_eq!(step(&[said(0, &[], Stop::Truncated)]), call_model(Why::Truncated));
+    assert_eq!(step(&[said(0, &[], Stop::Paused)]), call_model(Why::Paused));
+    for stop in [Stop::Ended, Stop::Truncated, Stop::Refused, Stop::Paused] {
+        let events = [said(0, &["get_state"], stop)];
+        assert_eq!(
+            step(&events),
+            Step::RunCalls(vec!["0.0".into()]),
+            "{stop:?} counts for nothing beside a call"
+        );
+    }
+    let events = [said(0, &["get_state"], Stop::Ended), result("0.0", false)];
+    assert_eq!(step(&events), call_model(Why::Results));
+}
+
+#[test]
+fn approvals_are_awaited_only_when_nothing_else_can_run() {
+    let asked = Event::ApprovalAsked {
+        call: "0.0".into(),
+        approval: "A".into(),
+        plan_hash: String::new(),
+        match_code: "47".into(),
+        expires_at: chrono::DateTime::UNIX_EPOCH,
+    };
+    let ended = Event::ApprovalEnded {
+        call: "0.0".into(),
+        approval: "A".into(),
+        verdict: Verdict::Approved,
+        by: Some("token:owner".into()),
+    };
+    let mut events = vec![said(0, &["lock_unlock", "light"], Stop::Ended), asked];
+    assert_eq!(step(&events), Step::RunCalls(vec!["0.1".into()]));
+    events.push(result("0.1", false));
+    assert_eq!(step(&events), Step::AwaitApproval(vec!["0.0".into()]));
+    events.push(ended);
+    assert_eq!(step(&events), Step::RunCalls(vec!["0.0".into()]));
+}
+
+#[test]
+fn finish_saves_the_last_round_trip_only_when_all_is_as_wished() {
+    for (told, wished) in [
+        (Outcome::Confirmed, true),
+        (Outcome::Already, true),
+        (Outcome::Unconfirmed, false),
+        (Outcome::Contradicted, false),
+        (Outcome::NotSent, false),
+        (Outcome::Refused, false),
+    ] {
+        let events = [
+            said(0, &["light", "finish"], Stop::Ended),
+            outcome("0.0", told),
+            result("0.0", false),
+            result("0.1", false),
+        ];
+        let expected = if wished { Step::Finish(Exit::Done) } else { call_model(Why::Results) };
+        assert_eq!(step(&events), expected, "{told:?}");
+    }
+}
+
+#[test]
+fn limits_checked_before() {
+    let limits = Limits { turns: 2, calls: 2, ..Limits::default() };
+    let one = TaskState::fold(&[said(0, &["get_state"], Stop::Ended), result("0.0", false)]);
+    let last = Step::CallModel { why: Why::Results, tool_choice: ToolChoice::None };
+    assert_eq!(next(&one, &limits, Duration::ZERO), last, "the last turn may only report");
+    let worked = Duration::from_secs(60);
+    assert_eq!(next(&one, &limits, worked), Step::Finish(Exit::Deadline));
+    let two = TaskState::fold(&[
+        said(0, &["get_state"], Stop::Ended),
+        result("0.0", false),
+        said(1, &["find_entities"], Stop::Ended),
+        result("1.0", false),
+    ]);
+    assert_eq!(next(&two, &limits, Duration::ZERO), Step::Finish(Exit::Turns));
+    let many = TaskState::fold(&[
+        said(0, &["get_state 1", "get_state 2", "get_state 3"], Stop::Ended),
+        result("0.0", false),
+        result("0.1", false),
+        result("0.2", false),
+    ]);
+    assert_eq!(next(&many, &limits, Duration::ZERO), Step::Finish(Exit::Calls));
+    let spent = Event::ModelSaid {
+        turn: 0,
+        text: String::new(),
+        calls: vec![],
+        stop: Stop::Truncated,
+        usage: Usage { input_tokens: 70_000, ..Usage::default() },
+    };
+    assert_eq!(step(&[spent]), Step::Finish(Exit::Budget));
+}
+
+#[test]
+fn circles_end_the_task() {
+    let mut malformed = Vec::new();
+    for turn in 0..3 {
+        malformed.push(said(turn, &[&format!("quux {{\"n\":{turn}}}")], Stop::Ended));
+        malformed.push(result(&format!("{turn}.0"), true));
+    }
+    assert_eq!(step(&malformed), Step::Finish(Exit::Malformed));
+    let mut cycle = Vec::new();
+    for turn in 0..6 {
+        cycle.push(said(turn, &[if turn % 2 == 0 { "get_state" } else { "find_entities" }], Stop::Ended));
+        cycle.push(result(&format!("{turn}.0"), false));
+    }
+    assert_eq!(step(&cycle), Step::Finish(Exit::Repetition));
+}
+
+#[test]
+fn a_failed_model_ends_the_task() {
+    let events = [
+        Event::TurnStarted { turn: 0, model: "m".into() },
+        Event::ModelFailed { turn: 0, error: "cut".into() },
+    ];
+    assert_eq!(step(&events), Step::Finish(Exit::ModelFailed));
+}

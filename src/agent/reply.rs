@@ -1,0 +1,159 @@
+//! The one reply: from the ledger of outcomes. Where the sentence is a model's, it is compared with the ledger and
+//! gives way when it claims more (invariant `reply_never_exceeds_outcomes`).
+
+use serde_json::Value;
+
+use super::Agent;
+use super::event::Exit;
+use super::state::{Phase, TaskState};
+use crate::actuate::Ledger;
+use crate::home::House;
+use crate::nlu::Lexicon;
+use crate::tools::{ASK_USER, clean, is_household};
+
+/// Longest reply, in characters: it is to be spoken.
+const LONGEST: usize = 1000;
+
+impl Agent {
+    /// The reply of a task that ends with `exit`.
+    pub(super) fn reply(&self, state: &TaskState, exit: Exit, language: &str) -> String {
+        let house = self.house.read();
+        let lexicon = self.report.lexicon(language);
+        let ledger = state.ledger();
+        let outcomes = self.report.outcomes(language, &ledger, &house);
+        let mut sentences = Vec::new();
+        match exit {
+            Exit::Done | Exit::Declined => {
+                let text = last_text(state);
+                let from_calls = said_by_calls(state);
+                if !text.is_empty() && honest(&text, &outcomes, &ledger, &from_calls, lexicon, &house) {
+                    sentences.push(text);
+                } else {
+                    sentences.push(outcomes);
+                    sentences.extend(from_calls);
+                }
+                sentences.extend(question(state));
+            }
+            Exit::ModelFailed => {
+                sentences.push(outcomes);
+                sentences.push(lexicon.say("exit.model_failed", &[]));
+            }
+            Exit::Turns
+            | Exit::Calls
+            | Exit::Deadline
+            | Exit::Cancelled
+            | Exit::Shutdown
+            | Exit::Internal
+            | Exit::Budget
+            | Exit::Repetition
+            | Exit::ContextFull
+            | Exit::Malformed
+            | Exit::Interrupted => {
+                sentences.push(lexicon.say(&format!("exit.{}", word(exit)), &[]));
+                sentences.push(outcomes);
+            }
+        }
+        let reply = self.report.join(language, &sentences);
+        let reply = if reply.trim().is_empty() { lexicon.say("nothing_done", &[]) } else { reply };
+        clean(&reply, LONGEST)
+    }
+}
+
+/// Whether a model's sentence may stand. The daemon's own sentence in it makes it true; else every outcome must be as
+/// wished, and the sentence must not claim what is not in the ledger.
+fn honest(
+    text: &str,
+    outcomes: &str,
+    ledger: &Ledger,
+    from_calls: &[String],
+    lexicon: &Lexicon,
+    house: &House,
+) -> bool {
+    if !outcomes.is_empty() && text.contains(outcomes) {
+        return true;
+    }
+    if !ledger.iter().all(|entry| entry.outcome.is_wished()) {
+        return false;
+    }
+    if !claims(text, lexicon) {
+        return true;
+    }
+    if ledger.is_empty() {
+        return !from_calls.is_empty();
+    }
+    !names_another(text, ledger, house)
+}
+
+/// Whether a text says that something was done.
+fn claims(text: &str, lexicon: &Lexicon) -> bool {
+    let text = text.to_lowercase();
+    lexicon.phrase("claims").is_some_and(|claims| claims.split('|').any(|claim| text.contains(claim)))
+}
+
+/// Whether the text names an entity that can be acted on and that the ledger does not hold.
+fn names_another(text: &str, ledger: &Ledger, house: &House) -> bool {
+    let text = text.to_lowercase();
+    let held = |name: &str| {
+        ledger.iter().any(|entry| {
+            house
+                .entity(entry.action.entity.as_str())
+                .is_some_and(|known| known.all_names().any(|other| other.to_lowercase().contains(name)))
+        })
+    };
+    house
+        .entities()
+        .filter(|entity| !entity.actions.is_empty())
+        .flat_map(|entity| entity.all_names())
+        .map(str::to_lowercase)
+        .any(|name| text.contains(&name) && !held(&name))
+}
+
+/// What the model said last, with the parts that a token limit cut it into.
+fn last_text(state: &TaskState) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for turn in state.turns.iter().rev() {
+        if !parts.is_empty() && !turn.calls.is_empty() {
+            break;
+        }
+        parts.push(turn.text.as_str());
+        if !turn.calls.is_empty() {
+            break;
+        }
+    }
+    parts.reverse();
+    parts.concat().trim().to_owned()
+}
+
+/// What timers, lists and schedules had to say, in the order of the calls.
+fn said_by_calls(state: &TaskState) -> Vec<String> {
+    results(state)
+        .filter(|(tool, _)| is_household(tool))
+        .filter_map(|(_, result)| result.get("said")?.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// The question that ends the task, if there is one.
+fn question(state: &TaskState) -> Option<String> {
+    results(state)
+        .filter(|(tool, _)| tool == ASK_USER)
+        .filter_map(|(_, result)| result.get("asked")?.as_str().map(str::to_owned))
+        .last()
+}
+
+fn results(state: &TaskState) -> impl Iterator<Item = (String, Value)> {
+    state.turns.iter().flat_map(|turn| &turn.calls).filter_map(|id| state.calls.get(id)).filter_map(|call| {
+        match &call.phase {
+            Phase::Ended { content, .. } => {
+                Some((call.call.name.clone(), serde_json::from_str(content).ok()?))
+            }
+            Phase::Open | Phase::Waiting { .. } | Phase::Answered { .. } => None,
+        }
+    })
+}
+
+fn word(exit: Exit) -> String {
+    match serde_json::to_value(exit) {
+        Ok(Value::String(word)) => word,
+        Ok(_) | Err(_) => String::new(),
+    }
+}

@@ -1,0 +1,298 @@
+//! The counter at which channels hand in commands: queue, repeated ids, stop, drain, and going on after a restart.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Semaphore, broadcast, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::event::{Event, Exit};
+use super::log::TaskEvent;
+use super::run::Cancel;
+use super::{Agent, Command};
+use crate::actuate::Ledger;
+use crate::journal::JournalError;
+use crate::journal::memory::Claim;
+use crate::model::Usage;
+
+/// The one result of a task, as every channel reports it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskResult {
+    pub task: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    pub exit: Exit,
+    pub reply: String,
+    pub language: String,
+    pub outcomes: Ledger,
+    pub usage: Usage,
+    pub seconds: f64,
+}
+
+/// A command that was taken.
+pub struct Submitted {
+    pub task: String,
+    /// The id was known: this is the task that it opened first.
+    pub repeated: bool,
+    /// Events of all tasks, from before this one's first.
+    pub events: broadcast::Receiver<Arc<TaskEvent>>,
+    pub result: Pending,
+}
+
+/// The result of a task that may still run. Dropping this does not stop the task.
+#[derive(Clone)]
+pub struct Pending(watch::Receiver<Option<Arc<TaskResult>>>);
+
+impl Pending {
+    /// Waits for the result; `None` when the daemon ends before it.
+    pub async fn result(&mut self) -> Option<Arc<TaskResult>> {
+        match self.0.wait_for(Option::is_some).await {
+            Ok(result) => result.clone(),
+            Err(_) => None,
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.borrow().is_none()
+    }
+}
+
+/// Why a command was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    #[error("busy: {waiting} commands wait already; try again in a moment")]
+    Busy { waiting: usize },
+    #[error("homeloop is stopping")]
+    Stopping,
+    #[error("not taken: {0}")]
+    Journal(#[from] JournalError),
+}
+
+/// Takes commands and runs them, so many at once and so many waiting.
+pub struct Queue {
+    agent: Arc<Agent>,
+    slots: Arc<Semaphore>,
+    at_once: usize,
+    most_waiting: usize,
+    shutdown: CancellationToken,
+    running: Mutex<HashMap<String, Running>>,
+}
+
+struct Running {
+    token: CancellationToken,
+    result: Pending,
+}
+
+/// Tasks of this run that are remembered with their results.
+const REMEMBERED: usize = 1024;
+
+impl Queue {
+    pub fn new(agent: Arc<Agent>, at_once: usize, most_waiting: usize) -> Arc<Self> {
+        Arc::new(Self {
+            agent,
+            slots: Arc::new(Semaphore::new(at_once)),
+            at_once,
+            most_waiting,
+            shutdown: CancellationToken::new(),
+            running: Mutex::default(),
+        })
+    }
+
+    pub fn agent(&self) -> &Arc<Agent> {
+        &self.agent
+    }
+
+    /// Takes a command. One whose id was seen from the same principal, also before a restart, gets the first one's
+    /// task and result.
+    pub async fn submit(self: &Arc<Self>, command: Command) -> Result<Submitted, SubmitError> {
+        if self.shutdown.is_cancelled() {
+            return Err(SubmitError::Stopping);
+        }
+        let events = self.agent.events();
+        let (tell, result) = watch::channel(None);
+        let (cancel, result) = (Cancel::of(&self.shutdown), Pending(result));
+        self.take_place(&command.task, Running { token: cancel.token.clone(), result: result.clone() })?;
+        if let Some(id) = &command.id {
+            let key = format!("{} {id}", command.origin.name);
+            match self.agent.journal.claim_command(&key, &command.task).await {
+                Ok(Claim::New) => {}
+                Ok(Claim::Seen { task, result }) => {
+                    self.running().remove(&command.task);
+                    let result = self.first_result(&task, result, &command);
+                    return Ok(Submitted { task, repeated: true, events, result });
+                }
+                Err(error) => {
+                    self.running().remove(&command.task);
+                    return Err(error.into());
+                }
+            }
+        }
+        let task = command.task.clone();
+        self.start(command, None, cancel, tell);
+        Ok(Submitted { task, repeated: false, events, result })
+    }
+
+    /// A place for a new task, if there is one.
+    fn take_place(&self, task: &str, entry: Running) -> Result<(), SubmitError> {
+        let mut running = self.running();
+        let open = running.values().filter(|task| task.result.is_open()).count();
+        if open >= self.at_once + self.most_waiting {
+            return Err(SubmitError::Busy { waiting: open.saturating_sub(self.at_once) });
+        }
+        running.insert(task.to_owned(), entry);
+        Ok(())
+    }
+
+    /// The result of the task that an id opened first: running, or stored.
+    fn first_result(&self, task: &str, stored: Option<String>, again: &Command) -> Pending {
+        if let Some(running) = self.running().get(task) {
+            return running.result.clone();
+        }
+        let stored = stored.and_then(|result| serde_json::from_str(&result).ok());
+        let result = stored.unwrap_or_else(|| TaskResult::lost(again));
+        Pending(watch::channel(Some(Arc::new(result))).1)
+    }
+
+    /// Stops one task; says whether it was running.
+    pub fn stop(&self, task: &str) -> bool {
+        match self.running().get(task) {
+            Some(running) if running.result.is_open() => {
+                running.token.cancel();
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// Stops every task; returns their ids.
+    pub fn stop_all(&self) -> Vec<String> {
+        self.stop_others("")
+    }
+
+    /// Stops every task but one: the one that says so.
+    pub fn stop_others(&self, but: &str) -> Vec<String> {
+        let running = self.running();
+        let open = running.iter().filter(|(id, task)| id.as_str() != but && task.result.is_open());
+        open.map(|(id, task)| {
+            task.token.cancel();
+            id.clone()
+        })
+        .collect()
+    }
+
+    /// Tasks without a result now.
+    pub fn open(&self) -> usize {
+        self.running().values().filter(|task| task.result.is_open()).count()
+    }
+
+    /// Takes nothing more, ends what runs, and waits up to `limit` for the results.
+    pub async fn drain(&self, limit: Duration) {
+        self.shutdown.cancel();
+        let open: Vec<_> = self.running().values().map(|task| task.result.clone()).collect();
+        let all = async {
+            for mut pending in open {
+                pending.result().await;
+            }
+        };
+        if tokio::time::timeout(limit, all).await.is_err() {
+            tracing::warn!(
+                seconds = limit.as_secs(),
+                "tasks did not end in time; the journal has what they did"
+            );
+        }
+    }
+
+    /// Goes on with the tasks that the last run left open: those that wait for a person keep waiting, the others get
+    /// an honest end. Returns how many there were.
+    pub async fn resume(self: &Arc<Self>) -> Result<usize, JournalError> {
+        let open = self.agent.journal.tasks(1000, true).await?;
+        for row in &open {
+            let events: Vec<Event> =
+                self.agent.journal.events(&row.id).await?.iter().filter_map(|row| row.parse().ok()).collect();
+            let Some(Event::Accepted { command }) = events.first() else { continue };
+            let command = command.clone();
+            let cancel = Cancel::of(&self.shutdown);
+            let (tell, result) = watch::channel(None);
+            self.running()
+                .insert(row.id.clone(), Running { token: cancel.token.clone(), result: Pending(result) });
+            self.start(command, Some(events), cancel, tell);
+        }
+        Ok(open.len())
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        command: Command,
+        resumed: Option<Vec<Event>>,
+        cancel: Cancel,
+        tell: watch::Sender<Option<Arc<TaskResult>>>,
+    ) {
+        let queue = self.clone();
+        tokio::spawn(async move {
+            let slot = queue.slots.clone().acquire_owned().await;
+            let task = command.task.clone();
+            let result = match resumed {
+                Some(events) => queue.agent.run_on(command, &events, cancel).await,
+                None => match queue.agent.spawn(command.clone(), cancel).await {
+                    Ok(result) => result,
+                    Err(error) => {
+                        tracing::error!(%task, %error, "a task was lost");
+                        TaskResult::lost(&command)
+                    }
+                },
+            };
+            drop(slot);
+            queue.keep_first_result(&result).await;
+            tracing::info!(%task, exit = ?result.exit, seconds = result.seconds, "task ended");
+            tell.send_replace(Some(Arc::new(result)));
+        });
+    }
+
+    async fn keep_first_result(&self, result: &TaskResult) {
+        let stored = match serde_json::to_string(result) {
+            Ok(text) => {
+                self.agent.journal.store_first_result(&result.task, &text).await.map_err(|e| e.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = stored {
+            tracing::warn!(task = %result.task, %error, "the first result of a command id is not kept");
+        }
+    }
+
+    /// The tasks of this run, bounded: the oldest finished ones go first.
+    fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.len() > REMEMBERED {
+            let mut finished: Vec<String> =
+                running.iter().filter(|(_, task)| !task.result.is_open()).map(|(id, _)| id.clone()).collect();
+            // Task ids are ULIDs: the order of the alphabet is the order of time.
+            finished.sort_unstable();
+            for id in finished.into_iter().take(REMEMBERED / 2) {
+                running.remove(&id);
+            }
+        }
+        running
+    }
+}
+
+impl TaskResult {
+    /// The last resort: neither the task nor its guard could report.
+    fn lost(command: &Command) -> Self {
+        Self {
+            task: command.task.clone(),
+            id: command.id.clone(),
+            conversation: command.conversation.clone(),
+            exit: Exit::Internal,
+            reply: "homeloop failed inside; look at its log".into(),
+            language: "en".into(),
+            outcomes: Ledger::new(),
+            usage: Usage::default(),
+            seconds: 0.0,
+        }
+    }
+}

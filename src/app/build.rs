@@ -1,0 +1,388 @@
+//! From settings to a running daemon, one step after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use futures_util::FutureExt;
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::household::Keeper;
+use super::retained::InJournal;
+use super::{App, discovery, schedules};
+use crate::actuate::{Containment, Door, DoorParts, NoSecrets};
+use crate::agent::{Agent, Conversations, Parts, Queue};
+use crate::clock::Clock;
+use crate::devices::registry::Registry;
+use crate::home::SharedHouse;
+use crate::http::tokens::TokenStore;
+use crate::http::{HttpSettings, Shared, check_bind};
+use crate::journal::Journal;
+use crate::model::{Model, Offline, Report, Router};
+use crate::mqtt::broker::accounts::{Account, Role};
+use crate::mqtt::broker::{BrokerSettings, EmbeddedBroker};
+use crate::mqtt::inbox::Inbox;
+use crate::mqtt::link::{
+    Arrivals, Credentials, Link, LinkHandle, LinkSettings, Status, TlsSettings, Version,
+};
+use crate::mqtt::outbox::Outbox;
+use crate::mqtt::topics::Topics;
+use crate::nlu::Nlu;
+use crate::policy::Policy;
+use crate::schedule::Scheduler;
+use crate::settings::home_file::HomeFile;
+use crate::settings::{Broker, Settings, given};
+
+/// What a daemon is built from. Everything in it was checked.
+pub struct Setup {
+    pub settings: Settings,
+    pub home: HomeFile,
+    pub policy: Policy,
+    pub clock: Clock,
+    /// Whether clients without a name may use the embedded broker: in the demo alone.
+    pub open_broker: bool,
+    /// Whether a busy port is given up for the next free one: in the demo alone.
+    pub any_port: bool,
+}
+
+/// Why the daemon did not start.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {why}")]
+pub struct BuildError {
+    what: &'static str,
+    why: String,
+}
+
+fn failed<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> BuildError {
+    move |error| BuildError { what, why: error.to_string() }
+}
+
+impl App {
+    /// Builds and starts the daemon. It returns when commands are taken, whether the broker is there already or not.
+    pub async fn start(setup: Setup) -> Result<Arc<App>, BuildError> {
+        let Setup { settings, home, policy, clock, open_broker, any_port } = setup;
+        let zone = settings.zone().map_err(failed("the time zone"))?;
+        let state_dir = settings.state_dir();
+        let topics = Topics::new(&settings.base_topic()).map_err(failed("the base topic"))?;
+        let journal = Journal::open(&state_dir, clock.clone()).map_err(failed("the journal"))?;
+        let (tokens, first) = TokenStore::open(&state_dir, clock.clone()).map_err(failed("the tokens"))?;
+        if let Some(path) = first {
+            tracing::info!(file = %path.display(), "a token for the owner was made");
+        }
+        let own = own_account(&clock);
+        let broker = match settings.mqtt.broker {
+            Broker::Embedded => {
+                Some(embedded(&settings, &topics, &own, &journal, &clock, open_broker, any_port).await?)
+            }
+            Broker::External => None,
+        };
+        let broker_address = broker.as_ref().map(EmbeddedBroker::address);
+        let house = SharedHouse::new(home.house());
+        let registry = Arc::new(Registry::new(house.clone()));
+        let mut filters = topics.subscriptions();
+        filters.push(topics.every_approval());
+        let link_settings = link_settings(&settings, &topics, broker_address, own)?;
+        let (link, arrivals) =
+            Link::start(link_settings, clock.clone(), filters).map_err(failed("the MQTT link"))?;
+        register(&home, &registry, &link)?;
+        let containment = Containment {
+            own_base: topics.base().to_owned(),
+            discovery_prefix: settings.discovery.prefix.clone(),
+        };
+        let door = Arc::new(Door::new(DoorParts {
+            house: house.clone(),
+            codecs: registry.clone(),
+            secrets: Arc::new(NoSecrets),
+            store: Arc::new(journal.clone()),
+            policy,
+            containment,
+            clock: clock.clone(),
+            zone,
+        }));
+        let waiting = door.recover().await.map_err(failed("the approvals"))?;
+
+        // What the scheduler hands over comes back to the app, which does not exist yet.
+        let late: Arc<OnceLock<Weak<App>>> = Arc::default();
+        let report = Report::new(Arc::new(Nlu::new().map_err(failed("the lexicons"))?));
+        let scheduler = scheduler(&journal, &clock, zone, late.clone()).await?;
+        let household = Arc::new(Keeper {
+            house: house.clone(),
+            door: door.clone(),
+            journal: journal.clone(),
+            scheduler: scheduler.clone(),
+            report: report.clone(),
+            clock: clock.clone(),
+            zone,
+            announce: announcer(late.clone()),
+            stop_all: stopper(late.clone()),
+        });
+        let conversations = Conversations::new(clock.clone());
+        let offline: Arc<dyn Model> = Arc::new(Offline {
+            nlu: report.nlu().clone(),
+            house: house.clone(),
+            dialogues: Arc::new(conversations.clone()),
+            clock: clock.clone(),
+            zone,
+        });
+        let model = Router::from_settings(&settings.models, Some(offline.clone()), &[], clock.clone())
+            .map_err(failed("the models"))?;
+        let agent = Arc::new(Agent::new(Parts {
+            house: house.clone(),
+            door: door.clone(),
+            journal: journal.clone(),
+            model: Arc::new(model),
+            offline,
+            household: household.clone(),
+            report,
+            conversations,
+            clock: clock.clone(),
+            zone,
+            limits: settings.agent.limits.clone(),
+        }));
+        let queue = Queue::new(agent, settings.agent.at_once, settings.agent.queue);
+        let app = Arc::new(App {
+            inbox: Inbox::new(topics.clone(), settings.discovery.prefix.clone()),
+            outbox: Outbox::start(link.clone(), topics.clone(), Vec::new()),
+            settings,
+            clock,
+            house,
+            registry,
+            discovery: discovery::Discovered::default(),
+            link,
+            topics,
+            replies: Default::default(),
+            started: Default::default(),
+            queue,
+            door,
+            journal,
+            scheduler,
+            household,
+            metrics: Default::default(),
+            tokens: Arc::new(tokens),
+            approvers: BTreeSet::new(),
+            hmac_keys: BTreeMap::new(),
+            broker: Mutex::new(broker),
+            broker_address,
+            http_address: Mutex::new(None),
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        });
+        // Nobody else sets it.
+        let _ = late.set(Arc::downgrade(&app));
+        for approval in &waiting {
+            app.outbox.show_approval(app.waiting(approval));
+        }
+        app.begin(arrivals, any_port).await?;
+        Ok(app)
+    }
+
+    /// Starts the channels, then goes on with what the last run left open.
+    async fn begin(self: &Arc<Self>, arrivals: Arrivals, any_port: bool) -> Result<(), BuildError> {
+        self.until_stopped(self.clone().publish_events());
+        self.until_stopped(self.clone().publish_approvals());
+        self.until_stopped(self.clone().receive(arrivals));
+        if self.settings.http.enabled {
+            self.serve_http(any_port).await?;
+        }
+        let resumed = self.queue.resume().await.map_err(failed("the open tasks"))?;
+        if resumed > 0 {
+            tracing::info!(tasks = resumed, "tasks of the last run are brought to an end");
+        }
+        Ok(())
+    }
+
+    fn until_stopped(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let stopping = self.stopping.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = work => {}
+            }
+        });
+    }
+
+    async fn serve_http(self: &Arc<Self>, any_port: bool) -> Result<(), BuildError> {
+        let http = &self.settings.http;
+        let tls = match (given(&http.tls_cert), given(&http.tls_key)) {
+            (Some(cert), Some(key)) => {
+                Some(crate::http::tls::acceptor(cert, key).map_err(failed("http.tls_cert"))?)
+            }
+            (_, _) => None,
+        };
+        check_bind(http.bind, tls.is_some(), http.insecure_lan).map_err(failed("http.bind"))?;
+        let listener = bind(http.bind, any_port).await.map_err(failed("http.bind"))?;
+        let address = listener.local_addr().map_err(failed("http.bind"))?;
+        *self.http_address.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
+        let settings = HttpSettings { allowed_hosts: http.allowed_hosts.clone(), ..HttpSettings::default() };
+        let service: Arc<dyn crate::http::service::Service> = self.clone();
+        let shared = Arc::new(Shared::new(settings, service, self.tokens.clone(), None, self.clock.clone()));
+        let stopping = self.stopping.clone();
+        self.tasks.spawn(async move {
+            crate::http::serve(listener, tls, async move { stopping.cancelled().await }, shared).await;
+        });
+        tracing::info!(%address, "HTTP is served");
+        Ok(())
+    }
+}
+
+/// Listens on `address`, or on one of the next ports where that is busy and another will do.
+async fn bind(address: SocketAddr, any_port: bool) -> std::io::Result<TcpListener> {
+    let mut at = address;
+    loop {
+        match TcpListener::bind(at).await {
+            Err(error)
+                if any_port
+                    && error.kind() == std::io::ErrorKind::AddrInUse
+                    && at.port() < address.port() + 20 =>
+            {
+                at.set_port(at.port() + 1);
+            }
+            result => return result,
+        }
+    }
+}
+
+/// homeloop's own account on the embedded broker, with a password that lives as long as the process.
+fn own_account(clock: &Clock) -> Account {
+    let password = format!("{:016x}{:016x}", clock.random(), clock.random());
+    Account { name: "homeloop".into(), password: SecretString::from(password), role: Role::Agent }
+}
+
+async fn embedded(
+    settings: &Settings,
+    topics: &Topics,
+    own: &Account,
+    journal: &Journal,
+    clock: &Clock,
+    open: bool,
+    any_port: bool,
+) -> Result<EmbeddedBroker, BuildError> {
+    let before = journal.retained().await.map_err(failed("the retained messages"))?;
+    let store = Arc::new(InJournal::new(journal.clone(), before));
+    let mut broker = BrokerSettings::new(topics.clone());
+    broker.bind = settings.mqtt.embedded.bind;
+    broker.discovery_prefix = settings.discovery.prefix.clone();
+    broker.accounts = vec![own.clone()];
+    if let Some(file) = given(&settings.mqtt.embedded.accounts_file) {
+        broker
+            .accounts
+            .extend(crate::settings::accounts::load(file).map_err(failed("mqtt.embedded.accounts_file"))?);
+    }
+    broker.anonymous = open.then_some(Role::Agent);
+    let last = broker.bind.port().saturating_add(20);
+    loop {
+        match EmbeddedBroker::start(broker.clone(), store.clone(), clock).await {
+            Ok(broker) => return Ok(broker),
+            Err(_) if any_port && broker.bind.port() != 0 && broker.bind.port() < last => {
+                broker.bind.set_port(broker.bind.port() + 1);
+            }
+            Err(error) => return Err(failed("the embedded broker")(error)),
+        }
+    }
+}
+
+fn link_settings(
+    settings: &Settings,
+    topics: &Topics,
+    broker: Option<SocketAddr>,
+    own: Account,
+) -> Result<LinkSettings, BuildError> {
+    let mqtt = &settings.mqtt;
+    let mut link = match broker {
+        Some(address) => {
+            let mut link =
+                LinkSettings::new(address.ip().to_string(), address.port(), mqtt.client_id.clone());
+            link.credentials = Some(Credentials { user: own.name, password: own.password });
+            link.embedded = true;
+            link
+        }
+        None => {
+            let mut link = LinkSettings::new(mqtt.host.clone(), mqtt.port, mqtt.client_id.clone());
+            if !mqtt.username.is_empty() {
+                let password = match given(&mqtt.password_file) {
+                    Some(file) => secret(file).map_err(failed("mqtt.password_file"))?,
+                    None => SecretString::from(String::new()),
+                };
+                link.credentials = Some(Credentials { user: mqtt.username.clone(), password });
+            }
+            link.tls = mqtt.tls.then(|| TlsSettings {
+                ca_file: given(&mqtt.ca_file).map(Path::to_owned),
+                ..TlsSettings::default()
+            });
+            link
+        }
+    };
+    link.version = if mqtt.version == 3 { Version::V311 } else { Version::V5 };
+    link.keep_alive = std::time::Duration::from_secs(u64::from(mqtt.keep_alive_seconds));
+    link.max_incoming = mqtt.max_packet;
+    link.status = Some(Status { topic: topics.status() });
+    Ok(link)
+}
+
+/// A secret from a file, or from the systemd credential of that name.
+fn secret(path: &Path) -> std::io::Result<SecretString> {
+    let credential = std::env::var_os("CREDENTIALS_DIRECTORY").map(|dir| PathBuf::from(dir).join(path));
+    let file = match credential {
+        Some(credential) if path.is_relative() && credential.exists() => credential,
+        Some(_) | None => path.to_owned(),
+    };
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", file.display())))?;
+    Ok(SecretString::from(text.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+/// Gives every entity of the home file its codec, and subscribes to what they listen to.
+fn register(home: &HomeFile, registry: &Registry, link: &LinkHandle) -> Result<(), BuildError> {
+    let port = Arc::new(link.clone());
+    for known in &home.entities {
+        if let Some(codec) = &known.codec {
+            let filters = registry.insert(known.entity.id.clone(), codec.clone(), port.clone());
+            link.subscribe(filters).map_err(failed("the topics of the home file"))?;
+        }
+    }
+    Ok(())
+}
+
+async fn scheduler(
+    journal: &Journal,
+    clock: &Clock,
+    zone: chrono_tz::Tz,
+    late: Arc<OnceLock<Weak<App>>>,
+) -> Result<Arc<Scheduler>, BuildError> {
+    let fire = Arc::new(move |event| {
+        let app = late.get().cloned().unwrap_or_default();
+        schedules::fire(app, event).boxed()
+    });
+    let scheduler = Scheduler::start(journal.clone(), clock.clone(), zone, fire).await;
+    Ok(Arc::new(scheduler.map_err(failed("the schedules"))?))
+}
+
+type Announce = Arc<dyn Fn(String, Option<String>) + Send + Sync>;
+type StopAll = Arc<dyn Fn(String) -> futures_util::future::BoxFuture<'static, usize> + Send + Sync>;
+
+/// Publishes announcements on `<base>/announcement`.
+fn announcer(late: Arc<OnceLock<Weak<App>>>) -> Announce {
+    Arc::new(move |text, area| {
+        if let Some(app) = late.get().and_then(Weak::upgrade) {
+            app.announce(&text, area.as_deref());
+        }
+    })
+}
+
+/// Stops all tasks but the one that says so, and all movers.
+fn stopper(late: Arc<OnceLock<Weak<App>>>) -> StopAll {
+    Arc::new(move |but| {
+        let app = late.get().and_then(Weak::upgrade);
+        async move {
+            match app {
+                Some(app) => app.stop_others(&but).await.len(),
+                None => 0,
+            }
+        }
+        .boxed()
+    })
+}

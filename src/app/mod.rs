@@ -1,0 +1,215 @@
+//! The composition root: builds the daemon from its settings, starts it, watches over it, and ends it in order.
+//!
+//! Nothing here decides about actions. What each channel does with a command is in the file of its name.
+
+mod build;
+mod discovery;
+mod household;
+mod metrics;
+mod mqtt;
+mod retained;
+mod schedules;
+mod service;
+mod started;
+mod views;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::actuate::{Door, NotRecorded, Record};
+use crate::agent::Queue;
+use crate::clock::Clock;
+use crate::devices::registry::Registry;
+use crate::home::{Action, SharedHouse};
+use crate::http::tokens::TokenStore;
+use crate::journal::{Health as JournalHealth, Journal, JournalError};
+use crate::mqtt::broker::EmbeddedBroker;
+use crate::mqtt::inbox::Inbox;
+use crate::mqtt::link::{LinkHandle, LinkState, Publish};
+use crate::mqtt::outbox::Outbox;
+use crate::mqtt::topics::Topics;
+use crate::schedule::Scheduler;
+use crate::settings::Settings;
+
+pub use build::{BuildError, Setup};
+use household::Keeper;
+use metrics::Metrics;
+use mqtt::Replies;
+use started::Started;
+
+/// Time in which running tasks must report when the daemon stops.
+const DRAIN: Duration = Duration::from_secs(8);
+
+/// The running daemon.
+pub struct App {
+    settings: Settings,
+    clock: Clock,
+    house: SharedHouse,
+    registry: Arc<Registry>,
+    discovery: discovery::Discovered,
+    link: LinkHandle,
+    topics: Topics,
+    inbox: Inbox,
+    outbox: Outbox,
+    replies: Replies,
+    started: Started,
+    queue: Arc<Queue>,
+    door: Arc<Door>,
+    journal: Journal,
+    scheduler: Arc<Scheduler>,
+    household: Arc<Keeper>,
+    metrics: Metrics,
+    tokens: Arc<TokenStore>,
+    /// Accounts of the embedded broker that may decide.
+    approvers: BTreeSet<String>,
+    /// Keys of approvers for signed decisions, by name.
+    hmac_keys: BTreeMap<String, SecretString>,
+    broker: Mutex<Option<EmbeddedBroker>>,
+    broker_address: Option<SocketAddr>,
+    http_address: Mutex<Option<SocketAddr>>,
+    stopping: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl App {
+    /// Where the HTTP server listens.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        *self.http_address.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the embedded broker listens, if there is one.
+    pub fn broker_address(&self) -> Option<SocketAddr> {
+        self.broker_address
+    }
+
+    pub fn house(&self) -> &SharedHouse {
+        &self.house
+    }
+
+    pub fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    pub fn door(&self) -> &Arc<Door> {
+        &self.door
+    }
+
+    pub fn topics(&self) -> &Topics {
+        &self.topics
+    }
+
+    pub fn link(&self) -> &LinkHandle {
+        &self.link
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Why commands cannot be served now, in short words; empty when all is well.
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.stopping.is_cancelled() {
+            problems.push("stopping".into());
+        }
+        match &*self.link.state().borrow() {
+            LinkState::Up { .. } => {}
+            LinkState::Connecting { .. } | LinkState::Stopped => problems.push("broker_down".into()),
+        }
+        if self.journal.health() != JournalHealth::Good {
+            problems.push("journal".into());
+        }
+        problems
+    }
+
+    /// Stops every task and every mover that was started, without any model. Returns the ids of the tasks.
+    async fn stop_everything(&self) -> Vec<String> {
+        self.stop_others("").await
+    }
+
+    /// The same, but for the task that says so.
+    async fn stop_others(&self, but: &str) -> Vec<String> {
+        let stopped = self.queue.stop_others(but);
+        let record = HouseRecord { journal: self.journal.clone() };
+        for entry in self.door.stop_movers(&record).await {
+            tracing::info!(entity = %entry.action.entity, outcome = ?entry.outcome, "a mover was stopped");
+        }
+        stopped
+    }
+
+    /// Publishes a text for the speakers of the house, or of one area.
+    fn announce(&self, text: &str, area: Option<&str>) {
+        let topic = format!("{}/announcement", self.topics.base());
+        let body = serde_json::json!({"text": text, "area": area}).to_string();
+        if let Err(error) = self.link.begin_publish(Publish::new(topic, body)) {
+            tracing::warn!(%error, "an announcement was not published");
+        }
+    }
+
+    /// Reads home file and policy again. What is broken is told, and the old one stays in force.
+    pub async fn reload(&self) {
+        let policy = match crate::settings::given(&self.settings.policy.file) {
+            Some(file) => crate::settings::policy_file::load(file),
+            None => Ok(crate::policy::Policy::default()),
+        };
+        match policy {
+            Ok(policy) => match self.door.set_policy(policy).await {
+                Ok(()) => tracing::info!("the policy was read again"),
+                Err(error) => {
+                    tracing::error!(%error, "the policy was read again, and open approvals could not be checked")
+                }
+            },
+            Err(error) => tracing::error!(%error, "the policy file is broken; the old policy stays in force"),
+        }
+    }
+
+    /// Ends in order: no new commands, running tasks report, schedules and channels end, the journal is closed.
+    pub async fn stop(&self) {
+        self.queue.drain(DRAIN).await;
+        self.scheduler.stop().await;
+        // Results of the last tasks are still on their way out.
+        self.tasks.close();
+        self.stopping.cancel();
+        if tokio::time::timeout(Duration::from_secs(3), self.tasks.wait()).await.is_err() {
+            tracing::warn!("some channels did not end in time");
+        }
+        self.link.stop().await;
+        let broker = self.broker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(broker) = broker {
+            broker.stop().await;
+        }
+        self.journal.close().await;
+        tracing::info!("stopped");
+    }
+}
+
+/// Where the door writes intentions that belong to no task: the stop of movers.
+struct HouseRecord {
+    journal: Journal,
+}
+
+impl Record for HouseRecord {
+    fn sending<'a>(
+        &'a self,
+        action: &'a Action,
+        plan_hash: &'a str,
+        gated: bool,
+    ) -> futures_util::future::BoxFuture<'a, Result<(), NotRecorded>> {
+        Box::pin(async move {
+            let body = serde_json::json!({"action": action, "plan_hash": plan_hash, "gated": gated});
+            let written: Result<(), JournalError> = async {
+                let event =
+                    crate::journal::NewEvent::of_house("stop", &body)?.about([action.entity.as_str()]);
+                self.journal.append(event, crate::journal::Durability::Normal).await.map(|_| ())
+            }
+            .await;
+            written.map_err(|error| NotRecorded(error.to_string()))
+        })
+    }
+}

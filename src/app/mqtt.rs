@@ -1,0 +1,246 @@
+//! The MQTT channel: commands, stops and decisions in; events, results and approvals out. And the way of every other
+//! message to the codecs and to discovery.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::{App, views};
+use crate::agent::{Command, Event, SubmitError, TaskEvent, TaskResult};
+use crate::devices::registry::Arrival;
+use crate::mqtt::inbox::{CommandMessage, DecisionMessage, ReplyTo, Request, StopMessage, StopWhat};
+use crate::mqtt::link::{Arrivals, Inbound};
+use crate::mqtt::outbox::WaitingApproval;
+use crate::policy::{AnswerWord, Approval, ApprovalState, Channel, Principal, Scope};
+use crate::settings::{MqttApprovals, MqttScope};
+
+/// Who wants a reply on a topic of its own, by task.
+#[derive(Default)]
+pub struct Replies {
+    by_task: Mutex<HashMap<String, ReplyTo>>,
+}
+
+impl Replies {
+    fn want(&self, task: &str, reply: ReplyTo) {
+        self.by_task.lock().unwrap_or_else(PoisonError::into_inner).insert(task.to_owned(), reply);
+    }
+
+    fn take(&self, task: &str) -> Option<ReplyTo> {
+        self.by_task.lock().unwrap_or_else(PoisonError::into_inner).remove(task)
+    }
+}
+
+impl App {
+    /// Takes in everything that the link receives, in order, until it ends.
+    pub(super) async fn receive(self: Arc<Self>, mut arrivals: Arrivals) {
+        while let Some(message) = arrivals.recv().await {
+            if self.topics.owns(&message.topic) {
+                self.own_message(&message).await;
+                continue;
+            }
+            if self.announced(&message).await {
+                continue;
+            }
+            let arrival = Arrival {
+                at: message.arrival.at,
+                since_boot: message.arrival.since_boot,
+                retained: message.retain,
+                connection: message.arrival.connection,
+            };
+            self.registry.on_message(&message.topic, &message.payload, arrival);
+        }
+    }
+
+    async fn own_message(self: &Arc<Self>, message: &Inbound) {
+        match self.inbox.read(message) {
+            None => self.outbox.tidy(message),
+            Some(Err(rejected)) => self.outbox.reject(&rejected),
+            Some(Ok(Request::Command(command))) => self.mqtt_command(command).await,
+            Some(Ok(Request::Stop(stop))) => self.mqtt_stop(stop).await,
+            Some(Ok(Request::Decision(decision))) => self.mqtt_decision(decision).await,
+        }
+    }
+
+    async fn mqtt_command(self: &Arc<Self>, message: CommandMessage) {
+        let mut scopes = vec![Scope::Read];
+        if self.settings.mqtt.commands.scope == MqttScope::Command {
+            scopes.push(Scope::Command);
+        }
+        let known_area = |area: &String| self.house.read().places.areas.contains_key(area);
+        let command = Command {
+            task: self.clock.new_id(),
+            id: message.id,
+            text: message.text,
+            origin: mqtt_principal(message.sender.as_deref(), scopes),
+            area: message.area.filter(known_area),
+            language: message.language,
+            conversation: message.conversation.map(|id| format!("mqtt:{id}")),
+            user_hint: message.user,
+            at: self.clock.now(),
+            plan: None,
+        };
+        match self.queue.submit(command).await {
+            Ok(submitted) if submitted.repeated => {
+                self.inbox.count_duplicate();
+                let (app, mut result) = (self.clone(), submitted.result);
+                self.tasks.spawn(async move {
+                    if let Some(first) = result.result().await {
+                        app.tell_result(&first, message.reply_to.as_ref()).await;
+                    }
+                });
+            }
+            Ok(submitted) => {
+                if let Some(reply) = message.reply_to {
+                    self.replies.want(&submitted.task, reply);
+                }
+            }
+            Err(error @ (SubmitError::Busy { .. } | SubmitError::Stopping | SubmitError::Journal(_))) => {
+                let exit = if matches!(error, SubmitError::Busy { .. }) { "busy" } else { "unavailable" };
+                self.tell_refusal(exit, &error.to_string(), message.reply_to.as_ref()).await;
+            }
+        }
+    }
+
+    async fn tell_refusal(&self, exit: &str, why: &str, reply_to: Option<&ReplyTo>) {
+        let body = json!({"exit": exit, "reply": why}).to_string();
+        let told = match reply_to {
+            Some(reply) => self.outbox.reply(reply, body).await,
+            None => {
+                self.outbox.reply(&ReplyTo { topic: self.topics.result(), correlation: None }, body).await
+            }
+        };
+        if let Err(error) = told {
+            tracing::debug!(%error, "a refusal was not told");
+        }
+    }
+
+    async fn mqtt_stop(self: &Arc<Self>, stop: StopMessage) {
+        let stopped = match stop.what {
+            StopWhat::All => self.stop_everything().await,
+            StopWhat::Task(task) if self.queue.stop(&task) => vec![task],
+            StopWhat::Task(_) => Vec::new(),
+        };
+        if let Some(reply) = &stop.reply_to
+            && let Err(error) = self.outbox.reply(reply, json!({"stopped": stopped}).to_string()).await
+        {
+            tracing::debug!(%error, "a stop was not acknowledged");
+        }
+    }
+
+    async fn mqtt_decision(self: &Arc<Self>, decision: DecisionMessage) {
+        let Some(principal) = self.believed(&decision) else {
+            tracing::warn!(approval = %decision.approval, "a decision over MQTT was ignored: its sender is not believed");
+            return;
+        };
+        let word = if decision.approve { AnswerWord::Approve } else { AnswerWord::Deny };
+        let answered = self
+            .door
+            .answer(&decision.approval, &decision.plan_hash, word, Some(decision.issued_at), &principal)
+            .await;
+        let body = match &answered {
+            Ok(verdict) => json!({"approval_id": decision.approval, "verdict": verdict}),
+            Err(error) => json!({"approval_id": decision.approval, "error": error.to_string()}),
+        };
+        if let Some(reply) = &decision.reply_to
+            && let Err(error) = self.outbox.reply(reply, body.to_string()).await
+        {
+            tracing::debug!(%error, "what became of a decision was not told");
+        }
+    }
+
+    /// The person behind a decision, if the configured mode can tell.
+    fn believed(&self, decision: &DecisionMessage) -> Option<Principal> {
+        let scopes = vec![Scope::Approve];
+        match self.settings.mqtt.commands.approvals {
+            MqttApprovals::Off => None,
+            MqttApprovals::Accounts => {
+                let sender = decision.sender.as_deref()?;
+                self.approvers.contains(sender).then(|| mqtt_principal(Some(sender), scopes))
+            }
+            MqttApprovals::Acl => Some(mqtt_principal(None, scopes)),
+            MqttApprovals::Hmac => self
+                .hmac_keys
+                .iter()
+                .find(|(_, key)| decision.signed_with(key))
+                .map(|(name, _)| mqtt_principal(Some(name), scopes)),
+        }
+    }
+
+    /// Publishes the events of all tasks, and their results.
+    pub(super) async fn publish_events(self: Arc<Self>) {
+        let mut events = self.queue.agent().events();
+        loop {
+            match events.recv().await {
+                Ok(event) => self.publish_event(&event).await,
+                Err(RecvError::Lagged(lost)) => {
+                    tracing::warn!(lost, "events were not published: too many at once")
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    async fn publish_event(self: &Arc<Self>, event: &Arc<TaskEvent>) {
+        if let Event::Accepted { command } = &event.event {
+            self.started.note(&event.task, event.at, command.id.clone());
+        }
+        let started = self.started.get(&event.task);
+        let seconds = started.as_ref().map(|(at, _)| (event.at - *at).as_seconds_f64());
+        self.metrics.count(event, seconds);
+        let Event::Finished { exit, reply, ledger, usage } = &event.event else {
+            self.outbox.event(&event.task, serde_json::to_vec(event.as_ref()).unwrap_or_default());
+            return;
+        };
+        let result = json!({
+            "task": event.task, "exit": exit, "reply": reply, "outcomes": ledger, "usage": usage,
+            "id": started.and_then(|(_, id)| id), "seconds": seconds,
+        });
+        self.started.forget(&event.task);
+        let reply_to = self.replies.take(&event.task);
+        let (app, task) = (self.clone(), event.task.clone());
+        // Results are waited for on their own, so that a slow broker does not hold up the next event.
+        self.tasks.spawn(async move {
+            // What was not delivered is logged and counted by the outbox.
+            let _ = app.outbox.result(&task, result.to_string(), reply_to.as_ref()).await;
+        });
+    }
+
+    async fn tell_result(&self, result: &TaskResult, reply_to: Option<&ReplyTo>) {
+        let body = serde_json::to_vec(result).unwrap_or_default();
+        let _ = self.outbox.result(&result.task, body, reply_to).await;
+    }
+
+    /// Shows approvals while they wait, and clears them when they are resolved.
+    pub(super) async fn publish_approvals(self: Arc<Self>) {
+        let mut changes = self.door.approval_changes();
+        loop {
+            match changes.recv().await {
+                Ok(approval) if approval.state == ApprovalState::Pending => {
+                    self.outbox.show_approval(self.waiting(&approval));
+                }
+                Ok(approval) => self.outbox.clear_approval(&approval.id),
+                Err(RecvError::Lagged(lost)) => {
+                    tracing::warn!(lost, "changes of approvals were not published")
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    pub(super) fn waiting(&self, approval: &Approval) -> WaitingApproval {
+        let view = views::approval(approval, &self.house.read(), &self.clock);
+        WaitingApproval {
+            id: approval.id.clone(),
+            expires_in: Duration::from_millis(view.expires_in_ms),
+            body: serde_json::to_vec(&view).unwrap_or_default().into(),
+        }
+    }
+}
+
+fn mqtt_principal(sender: Option<&str>, scopes: Vec<Scope>) -> Principal {
+    let name = sender.map_or_else(|| "mqtt".to_owned(), |sender| format!("mqtt:{sender}"));
+    Principal { name, channel: Channel::Mqtt, scopes }
+}

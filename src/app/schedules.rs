@@ -1,0 +1,111 @@
+//! What is due: a firing becomes a task of its own, with what was understood when the schedule was made.
+
+use std::sync::Weak;
+
+use serde::Deserialize;
+
+use super::App;
+use crate::agent::Command;
+use crate::nlu::Intent;
+use crate::policy::{Channel, Principal, Scope};
+use crate::schedule::{FireEvent, Schedule, Timer};
+
+/// Who made a schedule or a timer, as it is stored with it.
+#[derive(Debug, Deserialize)]
+struct Origin {
+    #[serde(default)]
+    area: Option<String>,
+    #[serde(default)]
+    language: Option<String>,
+}
+
+/// Takes what the scheduler hands over.
+pub async fn fire(app: Weak<App>, event: FireEvent) {
+    let Some(app) = app.upgrade() else { return };
+    match event {
+        FireEvent::Due(firing) => app.due(firing.schedule).await,
+        FireEvent::Skipped { schedule, late, .. } => {
+            let minutes = (late.as_secs() / 60).to_string();
+            app.tell_of(&schedule, "schedule_missed", &[("minutes", &minutes)]).await;
+        }
+        FireEvent::Interrupted { schedule, .. } => app.tell_of(&schedule, "schedule_interrupted", &[]).await,
+        FireEvent::Rings { timer, .. } => app.ring(timer, false).await,
+        FireEvent::MissedRing { timer, .. } => app.ring(timer, true).await,
+    }
+}
+
+impl App {
+    async fn due(&self, schedule: Schedule) {
+        let intents: Vec<Intent> = match serde_json::from_value(schedule.plan.steps.clone()) {
+            Ok(intents) => intents,
+            Err(error) => {
+                tracing::error!(schedule = %schedule.id, %error, "the steps of a schedule cannot be read; nothing is done");
+                return;
+            }
+        };
+        self.start_schedule(&schedule, intents).await;
+    }
+
+    /// Tells the one who made a schedule what became of it.
+    async fn tell_of(&self, schedule: &Schedule, key: &str, values: &[(&str, &str)]) {
+        let origin = origin(&schedule.plan.created_by);
+        let language = origin.language.as_deref().unwrap_or(&self.settings.home.language);
+        let mut all = vec![("what", schedule.plan.description.as_str())];
+        all.extend_from_slice(values);
+        let message = self.household.report.lexicon(language).say(key, &all);
+        self.start_schedule(schedule, vec![Intent::Broadcast { message, area: origin.area }]).await;
+    }
+
+    async fn start_schedule(&self, schedule: &Schedule, intents: Vec<Intent>) {
+        let origin = origin(&schedule.plan.created_by);
+        let text = schedule.plan.description.clone();
+        let conversation = Some(schedule.plan.conversation.clone()).filter(|id| !id.is_empty());
+        self.run_plan(format!("schedule:{}", schedule.id), text, conversation, origin, intents).await;
+    }
+
+    /// A timer that rings, or that was due while nobody could ring it.
+    async fn ring(&self, timer: Timer, missed: bool) {
+        let origin = origin(&timer.origin);
+        let language = origin.language.clone().unwrap_or_else(|| self.settings.home.language.clone());
+        let lexicon = self.household.report.lexicon(&language);
+        let key = match (missed, timer.label.is_empty()) {
+            (false, true) => "timer_rings",
+            (false, false) => "timer_rings_named",
+            (true, true) => "timer_missed",
+            (true, false) => "timer_missed_named",
+        };
+        let message = lexicon.say(key, &[("label", &timer.label)]);
+        let conversation = Some(timer.conversation.clone()).filter(|id| !id.is_empty());
+        let intents = vec![Intent::Broadcast { message: message.clone(), area: origin.area.clone() }];
+        self.run_plan(format!("timer:{}", timer.id), message, conversation, origin, intents).await;
+    }
+
+    async fn run_plan(
+        &self,
+        name: String,
+        text: String,
+        conversation: Option<String>,
+        origin: Origin,
+        intents: Vec<Intent>,
+    ) {
+        let command = Command {
+            task: self.clock.new_id(),
+            id: None,
+            text,
+            origin: Principal { name, channel: Channel::Schedule, scopes: vec![Scope::Read, Scope::Command] },
+            area: origin.area,
+            language: origin.language,
+            conversation,
+            user_hint: None,
+            at: self.clock.now(),
+            plan: Some(intents),
+        };
+        if let Err(error) = self.queue.submit(command).await {
+            tracing::error!(%error, "what was due could not be started");
+        }
+    }
+}
+
+fn origin(stored: &serde_json::Value) -> Origin {
+    Origin::deserialize(stored).unwrap_or(Origin { area: None, language: None })
+}

@@ -1,0 +1,26 @@
+//! When running tasks were accepted, and under which id: for durations in results and figures.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use chrono::{DateTime, Utc};
+
+/// Running tasks with their start. Bounded by the number of tasks that can be open.
+#[derive(Default)]
+pub struct Started {
+    tasks: Mutex<HashMap<String, (DateTime<Utc>, Option<String>)>>,
+}
+
+impl Started {
+    pub fn note(&self, task: &str, at: DateTime<Utc>, id: Option<String>) {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(task.to_owned(), (at, id));
+    }
+
+    pub fn get(&self, task: &str) -> Option<(DateTime<Utc>, Option<String>)> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(task).cloned()
+    }
+
+    pub fn forget(&self, task: &str) {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).remove(task);
+    }
+}

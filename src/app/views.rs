@@ -1,0 +1,156 @@
+//! From what the daemon knows to what HTTP clients see.
+
+use chrono::{DateTime, Utc};
+
+use crate::actuate::{AnswerError as DoorError, Plan};
+use crate::agent::{Event, Exit};
+use crate::clock::Clock;
+use crate::home::House;
+use crate::http::service::{AnswerError, Unavailable};
+use crate::http::views::{ApprovalView, OutcomeView, TargetView, TaskEvent, TaskProgress, TaskView};
+use crate::model::Usage;
+use crate::policy::{Approval, Channel};
+use crate::tools::clean;
+
+/// A task from its events; `None` where there are none.
+pub fn task(id: &str, events: Vec<TaskEvent>) -> Option<TaskView> {
+    let first = events.first()?;
+    let Event::Accepted { command } = &first.event else { return None };
+    let mut view = TaskView {
+        task_id: id.to_owned(),
+        state: TaskProgress::Running,
+        text: command.text.clone(),
+        channel: command.origin.channel,
+        requested_by: command.origin.name.clone(),
+        conversation: command.conversation.clone(),
+        started_at: first.at,
+        finished_at: None,
+        exit: None,
+        reply: None,
+        interim: None,
+        outcomes: Vec::new(),
+        waiting_for: Vec::new(),
+        usage: Usage::default(),
+        events: Vec::new(),
+    };
+    for event in &events {
+        take(&mut view, event);
+    }
+    if !view.waiting_for.is_empty() && view.finished_at.is_none() {
+        view.state = TaskProgress::Waiting;
+    }
+    view.events = events;
+    Some(view)
+}
+
+fn take(view: &mut TaskView, event: &TaskEvent) {
+    match &event.event {
+        Event::Interim { text } => view.interim = Some(text.clone()),
+        Event::ApprovalAsked { approval, .. } => view.waiting_for.push(approval.clone()),
+        Event::ApprovalEnded { approval, .. } => view.waiting_for.retain(|waiting| waiting != approval),
+        Event::Outcome { entry, .. } => view.outcomes.push(OutcomeView::from(entry)),
+        Event::ModelSaid { usage, .. } => view.usage += *usage,
+        Event::Finished { exit, reply, ledger, usage } => {
+            view.state = TaskProgress::Finished;
+            view.finished_at = Some(event.at);
+            view.exit = Some(*exit);
+            view.reply = Some(reply.clone());
+            view.outcomes = ledger.iter().map(OutcomeView::from).collect();
+            view.usage = *usage;
+        }
+        Event::Accepted { .. }
+        | Event::TurnStarted { .. }
+        | Event::ModelFailed { .. }
+        | Event::Decided { .. }
+        | Event::Sending { .. }
+        | Event::CallResult { .. } => {}
+    }
+}
+
+/// What a person must see before deciding, from the frozen plan.
+pub fn approval(approval: &Approval, house: &House, clock: &Clock) -> ApprovalView {
+    let now = clock.now();
+    let plan = Plan::restore(
+        &approval.plan_json,
+        &approval.policy_version,
+        &approval.device_hash,
+        &approval.plan_hash,
+    );
+    let leaves = plan.as_ref().map(Plan::leaves).unwrap_or_default();
+    let targets = leaves.iter().map(|leaf| {
+        let action = &leaf.action;
+        let state = house.state(action.entity.as_str());
+        let args = action
+            .args
+            .iter()
+            .map(|(name, value)| (name.word().to_owned(), serde_json::to_value(value).unwrap_or_default()));
+        TargetView {
+            entity: action.entity.to_string(),
+            name: clean(&leaf.name, 64),
+            device: leaf.device.as_deref().map(|device| clean(device, 64)),
+            verb: action.verb.word().to_owned(),
+            args: args.collect(),
+            now: state.and_then(|state| state.text()).map(|text| clean(text, 64)),
+            age_s: state
+                .and_then(|state| state.reported)
+                .map(|stamp| clock.since_boot().saturating_sub(stamp.since_boot).as_secs()),
+        }
+    });
+    let warnings = approval
+        .taint
+        .iter()
+        .map(|source| format!("text from {} was read before this request", clean(source, 64)))
+        .collect();
+    ApprovalView {
+        approval_id: approval.id.clone(),
+        task_id: approval.task.clone(),
+        plan_hash: approval.plan_hash.clone(),
+        match_code: approval.match_code.clone(),
+        tier: approval.tier.word().to_owned(),
+        reasons: approval.reasons.clone(),
+        warnings,
+        targets: targets.collect(),
+        utterance: clean(&approval.utterance, 500),
+        requested_by: approval.requester.principal.clone(),
+        channel: approval.requester.channel,
+        created_at: approval.created.wall,
+        expires_at: approval.expires_at,
+        expires_in_ms: u64::try_from((approval.expires_at - now).num_milliseconds()).unwrap_or(0),
+    }
+}
+
+/// The door's refusal of an answer, as HTTP names it.
+pub fn answer_error(error: DoorError) -> AnswerError {
+    match error {
+        DoorError::Forbidden => AnswerError::Forbidden,
+        DoorError::Locked(seconds) => AnswerError::Locked(seconds),
+        DoorError::Dated => AnswerError::Stale,
+        DoorError::NotFound => AnswerError::NotFound,
+        DoorError::WrongHash => AnswerError::WrongHash,
+        DoorError::AlreadyDecided(verdict) => AnswerError::AlreadyDecided(verdict),
+        DoorError::Expired => AnswerError::Expired,
+        DoorError::Invalidated => AnswerError::Invalidated,
+        DoorError::Store(error) => Unavailable(error.to_string()).into(),
+    }
+}
+
+/// The view of a task whose record cannot be read.
+pub fn lost(id: &str, now: DateTime<Utc>) -> TaskView {
+    TaskView {
+        task_id: id.to_owned(),
+        state: TaskProgress::Finished,
+        text: String::new(),
+        channel: Channel::Local,
+        requested_by: String::new(),
+        conversation: None,
+        started_at: now,
+        finished_at: Some(now),
+        exit: Some(Exit::Internal),
+        reply: Some("the record of this task cannot be read; look at the log".into()),
+        interim: None,
+        outcomes: Vec::new(),
+        waiting_for: Vec::new(),
+        usage: Usage::default(),
+        events: Vec::new(),
+    }
+}

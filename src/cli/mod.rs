@@ -1,0 +1,135 @@
+//! The command line: one file per group of subcommands.
+//!
+//! Exit codes: 0 it worked; 1 it did not, and the reason is on standard error; 2 the arguments are wrong (clap's);
+//! 3 a daemon could not be reached.
+
+mod ask;
+mod check;
+mod client;
+mod demo;
+mod eval;
+mod journal;
+mod manual;
+mod print;
+mod run;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::settings::Settings;
+
+/// A home agent: it listens to a house over MQTT, acts through one guarded door, and reports what the house confirmed.
+#[derive(Debug, Parser)]
+#[command(name = "homeloop", version, max_term_width = 100)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every subcommand.
+#[derive(Debug, Clone, Args)]
+pub struct Common {
+    /// Settings file; may be given several times, later ones win. Without it: /etc/homeloop/homeloop.toml if it is there.
+    #[arg(long, short, global = true, value_name = "FILE")]
+    config: Vec<PathBuf>,
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Where the daemon's HTTP server is. Without it: where the settings say.
+    #[arg(long, global = true, value_name = "URL", env = "HOMELOOP_URL")]
+    url: Option<String>,
+    /// A file that holds a token. Without it: the first-start token in the state directory.
+    #[arg(long, global = true, value_name = "FILE", env = "HOMELOOP_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the daemon.
+    Run,
+    /// Try it: an embedded broker, a simulated home and the daemon, in a temporary directory.
+    Demo(demo::Demo),
+    /// Give the running daemon one command and wait for the result.
+    Ask(ask::Ask),
+    /// Talk to the running daemon, line by line.
+    Chat(ask::Chat),
+    /// Show the entities of the house with their states.
+    Entities(client::Entities),
+    /// Show the approvals that wait for a person.
+    Approvals,
+    /// Approve what waits under this id.
+    Approve(client::Answer),
+    /// Deny what waits under this id.
+    Deny(client::Answer),
+    /// Stop one task, or all, at once.
+    Stop(client::Stop),
+    /// Show what is scheduled, or cancel one.
+    Schedules(client::Schedules),
+    /// Follow everything that happens.
+    Tail,
+    /// Check settings, home file, policy and profiles, and print the effective policy.
+    Check(check::Check),
+    /// Show a task as a readable trajectory, the last tasks, or verify and export the journal.
+    Journal(journal::Journal),
+    /// Run the tasks of a file over simulated homes and report what came out right.
+    Eval(eval::Eval),
+    /// Print completions for a shell.
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page.
+    #[command(hide = true)]
+    Man,
+}
+
+/// Runs the program and gives its exit code.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match dispatch(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("homeloop: {error:#}");
+            ExitCode::from(if error.is::<client::Unreachable>() { 3 } else { 1 })
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let common = arguments.common;
+    match arguments.command {
+        Command::Run => block_on(run::run(common)),
+        Command::Demo(demo) => block_on(demo.run(common)),
+        Command::Ask(ask) => block_on(ask.run(common)),
+        Command::Chat(chat) => block_on(chat.run(common)),
+        Command::Entities(entities) => block_on(entities.run(common)),
+        Command::Approvals => block_on(client::approvals(common)),
+        Command::Approve(answer) => block_on(answer.run(common, "approve")),
+        Command::Deny(answer) => block_on(answer.run(common, "deny")),
+        Command::Stop(stop) => block_on(stop.run(common)),
+        Command::Schedules(schedules) => block_on(schedules.run(common)),
+        Command::Tail => block_on(client::tail(common)),
+        Command::Check(check) => check.run(&common),
+        Command::Journal(journal) => block_on(journal.run(common)),
+        Command::Eval(eval) => eval.run(&common),
+        Command::Completions { shell } => Ok(manual::completions(shell)),
+        Command::Man => manual::page(),
+    }
+}
+
+fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+}
+
+impl Common {
+    /// The settings files to read.
+    fn files(&self) -> Vec<PathBuf> {
+        let usual = PathBuf::from("/etc/homeloop/homeloop.toml");
+        if self.config.is_empty() && usual.exists() { vec![usual] } else { self.config.clone() }
+    }
+
+    fn settings(&self) -> anyhow::Result<Settings> {
+        Ok(Settings::load(&self.files())?)
+    }
+}

@@ -1,0 +1,169 @@
+//! What a person sees in a terminal: the steps of the loop, approvals, tables, and the prompt.
+//!
+//! Everything shown comes from events as JSON, so that a running daemon and the demo print the same. Text of devices
+//! was cleaned before it came here; control characters are removed again, since a terminal obeys them.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::process::ExitCode;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, BufReader, Stdin};
+
+use crate::tools::clean;
+
+/// Prints one event of a task as a step of the loop.
+pub fn step(event: &Value) {
+    if let Some(line) = step_line(event) {
+        println!("{line}");
+    }
+}
+
+/// The line for an event; `None` for those that say nothing new to a person.
+pub fn step_line(event: &Value) -> Option<String> {
+    let text = |key: &str| clean(event[key].as_str().unwrap_or_default(), 400);
+    match event["event"].as_str()? {
+        "accepted" => Some(format!(
+            "accepted  task {}",
+            clean(event["command"]["task"].as_str().unwrap_or_default(), 40)
+        )),
+        "turn_started" => {
+            Some(format!("turn {}    {}", event["turn"].as_u64().unwrap_or(0) + 1, text("model")))
+        }
+        "model_said" => {
+            let mut lines = String::new();
+            for call in event["calls"].as_array().into_iter().flatten() {
+                let (name, arguments) = (call[1]["name"].as_str(), call[1]["arguments"].as_str());
+                let arguments = clean(arguments.unwrap_or_default(), 300);
+                let _ = writeln!(lines, "call      {} {arguments}", name.unwrap_or_default());
+            }
+            Some(lines.trim_end().to_owned()).filter(|lines| !lines.is_empty())
+        }
+        "model_failed" => Some(format!("failed    {}", text("error"))),
+        "decided" => {
+            let reasons: Vec<&str> =
+                event["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let why = if reasons.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", clean(&reasons.join("; "), 300))
+            };
+            Some(format!("decision  {} ({}){why}", text("decision"), text("tier")))
+        }
+        "interim" => Some(format!("interim   {}", text("text"))),
+        "approval_asked" => Some(format!("approval  {} code {}", text("approval"), text("match_code"))),
+        "approval_ended" => Some(format!("approval  {} {}", text("verdict"), text("by"))),
+        "sending" => {
+            Some(format!("sending   {} {}", text("entity"), clean(&event["action"]["verb"].to_string(), 40)))
+        }
+        "outcome" => {
+            let entry = &event["entry"];
+            let mut line = format!(
+                "outcome   {}.{} {}",
+                clean(entry["action"]["entity"].as_str().unwrap_or_default(), 80),
+                entry["action"]["verb"].as_str().unwrap_or_default(),
+                entry["outcome"].as_str().unwrap_or_default()
+            );
+            if let Some(cause) = entry["cause"].as_str() {
+                let _ = write!(line, " ({})", clean(cause, 80));
+            }
+            Some(line)
+        }
+        "call_result" | "finished" => None,
+        _ => None,
+    }
+}
+
+/// 0 when the result is honest and complete, 1 when the task could not be brought to an end as asked.
+pub fn exit_code(exit: &str) -> ExitCode {
+    ExitCode::from(u8::from(!matches!(exit, "done" | "declined")))
+}
+
+/// An approval as a person must see it: every target, never cut.
+pub fn approval(approval: &Value) {
+    let text = |key: &str| clean(approval[key].as_str().unwrap_or_default(), 500);
+    println!("{}  code {}", text("approval_id"), text("match_code"));
+    for target in approval["targets"].as_array().into_iter().flatten() {
+        let field = |key: &str| clean(target[key].as_str().unwrap_or_default(), 255);
+        println!(
+            "  {} - {} ({})  now: {}",
+            field("verb").to_uppercase(),
+            field("name"),
+            field("entity"),
+            field("now")
+        );
+    }
+    println!("  asked by {} over {}: {:?}", text("requested_by"), text("channel"), text("utterance"));
+    for warning in approval["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        println!("  warning: {}", clean(warning, 300));
+    }
+    println!("  expires in {} s", approval["expires_in_ms"].as_u64().unwrap_or(0) / 1000);
+}
+
+/// Entities as a table: id, state, area, name.
+pub fn entities(entities: &Value) {
+    for entity in entities.as_array().into_iter().flatten() {
+        let field = |key: &str| clean(entity[key].as_str().unwrap_or_default(), 64);
+        let value =
+            if entity["availability"] == "offline" { "unavailable".to_owned() } else { field("value") };
+        let value = if value.is_empty() { "unknown".to_owned() } else { format!("{value}{}", field("unit")) };
+        println!("{:<44} {:<14} {:<16} {}", field("entity"), value, field("area"), field("name"));
+    }
+}
+
+pub fn schedules(schedules: &Value) {
+    let list = schedules.as_array().cloned().unwrap_or_default();
+    if list.is_empty() {
+        println!("nothing is scheduled");
+    }
+    for schedule in &list {
+        let field = |key: &str| clean(schedule[key].as_str().unwrap_or_default(), 200);
+        println!("{}  {}  {}  next {}", field("schedule_id"), field("when"), field("what"), field("next_at"));
+    }
+}
+
+/// One live event of `tail`.
+pub fn live(name: &str, data: &Value) {
+    match step_line(data) {
+        Some(line) => println!("{} {line}", clean(data["task_id"].as_str().unwrap_or_default(), 40)),
+        None if name == "state" => println!(
+            "state     {} {}",
+            clean(data["entity"].as_str().unwrap_or_default(), 80),
+            clean(data["value"].as_str().unwrap_or("unknown"), 80)
+        ),
+        None => {}
+    }
+}
+
+/// An error with its causes on one line.
+pub fn causes(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let _ = write!(line, ": {inner}");
+        cause = inner.source();
+    }
+    line
+}
+
+/// Lines that a person types, with a prompt on a terminal and without one in a pipe.
+pub struct Lines {
+    prompt: &'static str,
+    input: tokio::io::Lines<BufReader<Stdin>>,
+}
+
+impl Lines {
+    pub fn new(prompt: &'static str) -> Self {
+        Self { prompt, input: BufReader::new(tokio::io::stdin()).lines() }
+    }
+
+    /// The next line; `None` at the end of the input. Cancel-safe.
+    pub async fn next(&mut self) -> Option<String> {
+        if std::io::stdin().is_terminal() {
+            print!("{}", self.prompt);
+            // A prompt that cannot be shown is no reason not to read.
+            let _ = std::io::stdout().flush();
+        }
+        self.input.next_line().await.ok().flatten()
+    }
+}

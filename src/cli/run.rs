@@ -1,0 +1,89 @@
+//! `run`: the daemon, until a signal ends it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use super::Common;
+use crate::app::{App, Setup};
+use crate::clock::Clock;
+use crate::devices::profile::Profiles;
+use crate::policy::Policy;
+use crate::settings::home_file::HomeFile;
+use crate::settings::{Settings, given, policy_file};
+
+pub async fn run(common: Common) -> anyhow::Result<ExitCode> {
+    log(common.json);
+    crate::tls_provider();
+    let settings = common.settings()?;
+    let (home, policy) = load(&settings)?;
+    let setup = Setup { settings, home, policy, clock: Clock::system(), open_broker: false, any_port: false };
+    let app = App::start(setup).await?;
+    ready();
+    let watchdog = tokio::spawn(watchdog(app.clone()));
+    wait_for_end(&app).await?;
+    watchdog.abort();
+    // Not under systemd: nobody to tell.
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    app.stop().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The home and the policy that settings name.
+pub fn load(settings: &Settings) -> anyhow::Result<(HomeFile, Policy)> {
+    let mut profiles = Profiles::embedded().context("the built-in device profiles")?;
+    if let Some(folder) = given(&settings.home.profiles) {
+        profiles = profiles.with_folder(folder).context("home.profiles")?;
+    }
+    let home = match given(&settings.home.file) {
+        Some(file) => HomeFile::load(file, &profiles)?,
+        None => HomeFile::parse("(no home file)", "", &profiles)?,
+    };
+    let policy = match given(&settings.policy.file) {
+        Some(file) => policy_file::load(file)?,
+        None => Policy::default(),
+    };
+    Ok((home, policy))
+}
+
+/// Logs to standard error, as text or as JSON lines; `RUST_LOG` chooses what.
+pub fn log(json: bool) {
+    let filter =
+        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,rumqttc=warn,mqtt5=warn"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A second initialisation is no fault: the first one stays.
+    let _ = if json { builder.json().try_init() } else { builder.try_init() };
+}
+
+fn ready() {
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+}
+
+/// Tells systemd that the daemon lives, as long as its house can be read.
+async fn watchdog(app: Arc<App>) {
+    let Some(within) = sd_notify::watchdog_enabled() else { return };
+    let mut every = tokio::time::interval((within / 3).max(Duration::from_millis(100)));
+    loop {
+        every.tick().await;
+        // Whoever holds the lock for ever takes the sign of life with it.
+        drop(app.house().read());
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Watchdog]);
+    }
+}
+
+async fn wait_for_end(app: &Arc<App>) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut reload = signal(SignalKind::hangup())?;
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return Ok(()),
+            _ = interrupt.recv() => return Ok(()),
+            _ = reload.recv() => app.reload().await,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The tools that read: `get_state` and `find_entities`. Tier G0; they never change anything.
+//!
+//! Device text is data: names are cut at 64 characters and values at 256, control and direction characters removed.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+
+use crate::home::{Availability, Category, Domain, Entity, EntityId, House, State, attr};
+
+/// Attributes that say nothing to a person or a model.
+const SILENT: &[&str] =
+    &["supported_features", "supported_color_modes", "friendly_name", "entity_picture", "icon"];
+
+/// The state of each entity, in the order asked for.
+pub fn get_state(ids: &[EntityId], house: &House, now: DateTime<Utc>) -> Value {
+    ids.iter()
+        .filter_map(|id| house.entity(id.as_str()))
+        .map(|entity| entity_view(entity, house, now))
+        .collect()
+}
+
+/// Up to 20 entities whose names, area or domain fit, best first.
+pub fn find_entities(
+    query: &str,
+    area: Option<&str>,
+    domain: Option<&str>,
+    house: &House,
+    now: DateTime<Utc>,
+) -> Value {
+    let words: Vec<String> = query.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let mut found: Vec<(usize, &Entity)> = house
+        .entities()
+        .map(std::convert::AsRef::as_ref)
+        .filter(|entity| entity.category == Category::Main)
+        .filter(|entity| domain.is_none_or(|domain| entity.domain().word() == domain))
+        .filter(|entity| area.is_none_or(|area| entity.area.as_deref() == Some(area)))
+        .filter_map(|entity| {
+            let hits = words.iter().filter(|word| mentions(entity, house, word)).count();
+            (words.is_empty() || hits > 0).then_some((hits, entity))
+        })
+        .collect();
+    found.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.id.cmp(&other.1.id)));
+    let total = found.len();
+    let entities: Vec<Value> =
+        found.into_iter().take(20).map(|(_, entity)| entity_view(entity, house, now)).collect();
+    json!({"found": total, "entities": entities})
+}
+
+fn mentions(entity: &Entity, house: &House, word: &str) -> bool {
+    entity.id.as_str().contains(word)
+        || entity.all_names().any(|name| name.to_lowercase().contains(word))
+        || house.area_name(entity).is_some_and(|area| area.to_lowercase().contains(word))
+}
+
+/// One entity as a model sees it.
+pub fn entity_view(entity: &Entity, house: &House, now: DateTime<Utc>) -> Value {
+    let mut view = Map::new();
+    view.insert("id".into(), json!(entity.id));
+    view.insert("name".into(), json!(clean(&entity.name, 64)));
+    if let Some(area) = &entity.area {
+        view.insert("area".into(), json!(area));
+    }
+    if let Some(class) = &entity.device_class {
+        view.insert("class".into(), json!(class));
+    }
+    let state = house.state(entity.id.as_str()).cloned().unwrap_or_default();
+    view.insert("state".into(), json!(value_text(&state)));
+    if let Some(unit) = &entity.unit {
+        view.insert("unit".into(), json!(unit));
+    }
+    if let Some(stamp) = state.reported {
+        view.insert("age_seconds".into(), json!((now - stamp.at).num_seconds().max(0)));
+    }
+    for (name, value) in &state.attributes {
+        if !SILENT.contains(&name.as_ref()) {
+            view.insert(name.to_string(), clean_value(name, value));
+        }
+    }
+    Value::Object(view)
+}
+
+fn value_text(state: &State) -> String {
+    match (state.availability, state.text()) {
+        (Availability::Offline, _) => "unavailable".into(),
+        (Availability::Unknown | Availability::Online, Some(text)) => clean(text, 256),
+        (Availability::Unknown | Availability::Online, None) => "unknown".into(),
+    }
+}
+
+fn clean_value(name: &str, value: &Value) -> Value {
+    match value {
+        Value::String(text) => {
+            let limit = if name == attr::MEDIA_TITLE { 64 } else { 256 };
+            json!(clean(text, limit))
+        }
+        Value::Number(_) | Value::Bool(_) | Value::Null => value.clone(),
+        Value::Array(_) | Value::Object(_) => {
+            let text = value.to_string();
+            if text.len() <= 256 { value.clone() } else { json!(format!("[{} bytes]", text.len())) }
+        }
+    }
+}
+
+/// Text of a device as data: no control, zero-width or direction characters, at most `limit` characters.
+pub fn clean(text: &str, limit: usize) -> String {
+    let visible = |character: &char| {
+        !character.is_control()
+            && !matches!(*character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    let mut cut: String = text.chars().filter(visible).take(limit).collect();
+    if text.chars().filter(visible).nth(limit).is_some() {
+        cut.push('…');
+    }
+    cut
+}
+
+/// The first entity in a read's result whose value or title is free text: written by somebody outside, not one of a
+/// known set of words. Names and enumerated states are not.
+pub fn free_text(content: &Value, house: &House) -> Option<String> {
+    let rows = content.as_array().or_else(|| content.get("entities")?.as_array())?;
+    rows.iter()
+        .filter_map(|row| row.get("id")?.as_str())
+        .find(|id| {
+            let titled =
+                house.state(id).is_some_and(|state| state.attributes.contains_key(attr::MEDIA_TITLE));
+            let worded = house.entity(id).is_some_and(|entity| match entity.domain() {
+                Domain::Text | Domain::Event | Domain::Todo => true,
+                Domain::Sensor => entity.unit.is_none() && entity.device_class.as_deref() != Some("enum"),
+                _ => false,
+            });
+            titled
+                || (worded
+                    && house.state(id).is_some_and(|state| state.number().is_none() && state.value.is_some()))
+        })
+        .map(str::to_owned)
+}
