@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use secrecy::SecretString;
 
 use super::approvals::{StoreError, Swap};
 use super::door::{Door, lock};
 use super::plan::Plan;
 use crate::policy::{
-    Answer, AnswerWord, Approval, ApprovalState, BadAnswer, Broker, Channel, Edge, Moment, MqttAnswers,
-    Principal, Scope, Verdict, dated_far, may_decide,
+    AnswerWord, Approval, ApprovalState, Channel, Edge, Moment, Principal, Verdict, dated_far, may_decide,
 };
 
 /// Why an answer was not taken.
@@ -51,78 +49,7 @@ impl AnswerError {
     }
 }
 
-/// Why a decision message over MQTT was not taken. All of them are counted by the caller.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MessageError {
-    /// It may be a copy of an old one.
-    #[error("a retained decision is ignored")]
-    Retained,
-    #[error("decisions over MQTT are off")]
-    Off,
-    #[error("the broker does not say who published the decision")]
-    Unknown,
-    #[error(transparent)]
-    Bad(#[from] BadAnswer),
-    #[error("the decision is about another approval than its topic")]
-    Topic,
-    #[error(transparent)]
-    Answer(#[from] AnswerError),
-}
-
 impl Door {
-    /// Sets how decisions over MQTT are believed with this broker. Returns a sentence for the log where that is not
-    /// what the policy file asks for.
-    pub fn set_broker(&self, broker: Broker) -> Option<&'static str> {
-        let (answers, warning) = self.policy().approvals.mqtt.with(broker);
-        *lock(&self.mqtt_answers) = answers;
-        warning
-    }
-
-    /// Takes a decision message from `…/approval/<id>/decision`. `by` is who the embedded broker says published it.
-    pub async fn answer_message(
-        &self,
-        id: &str,
-        bytes: &[u8],
-        retained: bool,
-        by: Option<&Principal>,
-    ) -> Result<Verdict, MessageError> {
-        if retained {
-            return Err(MessageError::Retained);
-        }
-        let mode = *lock(&self.mqtt_answers);
-        if mode == MqttAnswers::Off {
-            return Err(MessageError::Off);
-        }
-        let answer = Answer::parse(bytes)?;
-        answer.check_time(self.clock.now())?;
-        if answer.approval_id != id {
-            return Err(MessageError::Topic);
-        }
-        let by_broker = |name: &str| Principal {
-            name: name.to_owned(),
-            channel: Channel::Mqtt,
-            scopes: vec![Scope::Approve],
-        };
-        let who = match mode {
-            MqttAnswers::Off => return Err(MessageError::Off),
-            MqttAnswers::Known => by.cloned().ok_or(MessageError::Unknown)?,
-            MqttAnswers::Acl => by_broker("mqtt"),
-            MqttAnswers::Hmac => by_broker(&format!("mqtt:{}", self.signer(&answer)?)),
-        };
-        Ok(self.answer(id, &answer.plan_hash, answer.decision, None, &who).await?)
-    }
-
-    fn signer(&self, answer: &Answer) -> Result<String, BadAnswer> {
-        let policy = self.policy();
-        let keys: Vec<(&str, SecretString)> = policy
-            .approvals
-            .hmac_approvers
-            .iter()
-            .filter_map(|(name, secret)| Some((name.as_str(), self.secrets.secret(secret)?.value)))
-            .collect();
-        answer.signed_by(keys.iter().map(|(name, key)| (*name, key))).map(str::to_owned)
-    }
-
     /// Takes a person's decision. Who decides is `who`, from the authenticated session; of two answers one is taken.
     pub async fn answer(
         &self,

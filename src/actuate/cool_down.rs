@@ -58,7 +58,7 @@ impl CoolDowns {
                 self.denied.get(&(conversation.to_owned(), action.verb, action.entity.clone()))
             })
             .filter(|denied| denied.task == question.task || !person)
-            .filter_map(|denied| denied.until.checked_sub(now))
+            .filter_map(|denied| denied.until.checked_sub(now).filter(|left| !left.is_zero()))
             .max()
     }
 }

@@ -20,8 +20,8 @@ use super::port::{Codecs, Record, Secrets};
 use crate::clock::Clock;
 use crate::home::{Action, Domain, EntityId, SharedHouse, State, Verb};
 use crate::policy::{
-    Approval, Asked, Decided, Decision, Direction, Facts, Grant, Leaf, Lockout, MqttAnswers, Permit, Policy,
-    Principal, Scope, decide, direction,
+    Approval, Asked, Decided, Decision, Direction, Facts, Grant, Leaf, Lockout, Permit, Policy, Principal,
+    Scope, decide, direction,
 };
 
 /// Everything that the door stands on.
@@ -56,8 +56,6 @@ pub struct Door {
     pub(super) cool_downs: Mutex<CoolDowns>,
     /// Questions are asked one after the other, so that limits and duplicates are counted right.
     pub(super) asking: tokio::sync::Mutex<()>,
-    /// How decisions over MQTT are believed; off until the broker is known.
-    pub(super) mqtt_answers: Mutex<MqttAnswers>,
     pub(super) changed: broadcast::Sender<Approval>,
 }
 
@@ -107,7 +105,6 @@ impl Door {
             lockout: Mutex::default(),
             cool_downs: Mutex::default(),
             asking: tokio::sync::Mutex::default(),
-            mqtt_answers: Mutex::new(MqttAnswers::Off),
             changed: broadcast::channel(CHANGES).0,
         }
     }

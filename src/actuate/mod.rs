@@ -20,7 +20,7 @@ mod port;
 mod redeem;
 mod shown;
 
-pub use answer::{AnswerError, MessageError};
+pub use answer::AnswerError;
 pub use approvals::{ApprovalStore, PendingLimits, StoreError, Stored, Swap};
 pub use ask::{AskError, Question};
 pub use confirm::{Goal, Seen};

@@ -2,7 +2,6 @@
 //!
 //! Everything here is pure. Storing the record, and taking an edge by compare-and-swap, is `actuate::approvals`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -283,7 +282,7 @@ impl Approval {
     }
 }
 
-/// Times and limits of approvals, and who may decide over MQTT.
+/// Times and limits of approvals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApprovalSettings {
@@ -297,80 +296,11 @@ pub struct ApprovalSettings {
     pub wrong_hashes: u32,
     /// Seconds in which a denied (verb, target) is not asked again in the same command.
     pub cool_down_s: u64,
-    pub mqtt: MqttMode,
-    /// For the mode `hmac`: the approver's name and the name of the secret that holds the key.
-    pub hmac_approvers: BTreeMap<String, String>,
 }
 
 impl Default for ApprovalSettings {
     fn default() -> Self {
-        Self {
-            ttl_s: 120,
-            dispatch_s: 30,
-            per_requester: 3,
-            total: 5,
-            wrong_hashes: 5,
-            cool_down_s: 600,
-            mqtt: MqttMode::Auto,
-            hmac_approvers: BTreeMap::new(),
-        }
-    }
-}
-
-/// How decisions over MQTT are believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MqttMode {
-    /// On with the embedded broker, which knows who publishes; off with any other.
-    Auto,
-    Off,
-    /// The operator asserts that the broker lets only approvers write the decision topics.
-    Acl,
-    /// Each decision carries an HMAC-SHA256 by the approver's own key.
-    Hmac,
-}
-
-/// The broker that the daemon is connected to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Broker {
-    Embedded,
-    External {
-        /// It lets in clients without credentials.
-        anonymous: bool,
-    },
-}
-
-/// How a decision over MQTT is believed with the broker at hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MqttAnswers {
-    Off,
-    /// The embedded broker says who published.
-    Known,
-    Acl,
-    Hmac,
-}
-
-impl MqttMode {
-    /// The mode in effect, and a sentence for the log where it is not the one that was set.
-    pub fn with(self, broker: Broker) -> (MqttAnswers, Option<&'static str>) {
-        match (self, broker) {
-            (MqttMode::Off, Broker::Embedded | Broker::External { .. }) => (MqttAnswers::Off, None),
-            (MqttMode::Auto, Broker::Embedded) => (MqttAnswers::Known, None),
-            (MqttMode::Auto, Broker::External { .. }) => (MqttAnswers::Off, None),
-            (MqttMode::Acl, Broker::External { anonymous: true }) => (
-                MqttAnswers::Off,
-                Some("approvals over MQTT are off: the broker lets anybody in; approve over HTTP"),
-            ),
-            (MqttMode::Acl, Broker::Embedded) => (MqttAnswers::Known, None),
-            (MqttMode::Acl, Broker::External { anonymous: false }) => (MqttAnswers::Acl, None),
-            (MqttMode::Hmac, Broker::External { anonymous: true }) => (
-                MqttAnswers::Off,
-                Some("approvals over MQTT are off: the broker lets anybody in; approve over HTTP"),
-            ),
-            (MqttMode::Hmac, Broker::Embedded | Broker::External { anonymous: false }) => {
-                (MqttAnswers::Hmac, None)
-            }
-        }
+        Self { ttl_s: 120, dispatch_s: 30, per_requester: 3, total: 5, wrong_hashes: 5, cool_down_s: 600 }
     }
 }
 

@@ -16,11 +16,8 @@ mod risk_words;
 mod rules;
 pub mod tier;
 
-pub use answer::{ANSWER_BYTES, Answer, AnswerWord, BadAnswer, dated_far, may_decide};
-pub use approval::{
-    Approval, ApprovalSettings, ApprovalState, Broker, Edge, Moment, MqttAnswers, MqttMode, Requester,
-    Snapshot, Verdict,
-};
+pub use answer::{AnswerWord, dated_far, may_decide};
+pub use approval::{Approval, ApprovalSettings, ApprovalState, Edge, Moment, Requester, Snapshot, Verdict};
 pub use decide::{Asked, Decided, Decision, Facts, Leaf, LeafDecision, decide};
 pub use limits::{Direction, Limits, Pace, direction, pace};
 pub use lockout::Lockout;

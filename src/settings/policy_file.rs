@@ -280,12 +280,7 @@ fn check_approvals(source: &Source<'_>, spanned: &Spanned<ApprovalSettings>) -> 
     in_range("per_requester", approvals.per_requester.into(), 1, 3)?;
     in_range("total", approvals.total.into(), 1, 5)?;
     in_range("wrong_hashes", approvals.wrong_hashes.into(), 1, 5)?;
-    in_range("cool_down_s", approvals.cool_down_s, 60, 86_400)?;
-    let hmac = approvals.mqtt == crate::policy::MqttMode::Hmac;
-    if hmac && approvals.hmac_approvers.is_empty() {
-        return Err(source.error(spanned.span(), "mqtt = \"hmac\" needs at least one of hmac_approvers"));
-    }
-    Ok(())
+    in_range("cool_down_s", approvals.cool_down_s, 60, 86_400)
 }
 
 #[cfg(test)]

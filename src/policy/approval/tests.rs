@@ -150,24 +150,3 @@ proptest! {
         prop_assert!(dispatched <= 1);
     }
 }
-
-#[test]
-fn s11_an_anonymous_broker_gets_no_approvals() {
-    let open = Broker::External { anonymous: true };
-    let closed = Broker::External { anonymous: false };
-    for (mode, broker, answers, warned) in [
-        (MqttMode::Auto, Broker::Embedded, MqttAnswers::Known, false),
-        (MqttMode::Auto, closed, MqttAnswers::Off, false),
-        (MqttMode::Auto, open, MqttAnswers::Off, false),
-        (MqttMode::Off, Broker::Embedded, MqttAnswers::Off, false),
-        (MqttMode::Acl, closed, MqttAnswers::Acl, false),
-        (MqttMode::Acl, open, MqttAnswers::Off, true),
-        (MqttMode::Acl, Broker::Embedded, MqttAnswers::Known, false),
-        (MqttMode::Hmac, closed, MqttAnswers::Hmac, false),
-        (MqttMode::Hmac, open, MqttAnswers::Off, true),
-        (MqttMode::Hmac, Broker::Embedded, MqttAnswers::Hmac, false),
-    ] {
-        let (got, warning) = mode.with(broker);
-        assert_eq!((got, warning.is_some()), (answers, warned), "{mode:?} {broker:?}");
-    }
-}

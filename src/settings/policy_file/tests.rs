@@ -1,7 +1,6 @@
 //! What a policy file may say, and how its mistakes are told.
 
 use super::*;
-use crate::policy::MqttMode;
 
 #[test]
 fn the_example_is_the_default_policy_with_examples() {
@@ -30,10 +29,6 @@ fn an_empty_file_is_the_default_policy() {
 #[test]
 fn rules_are_read() {
     let text = r#"
-[approvals]
-mqtt = "hmac"
-hmac_approvers = { anna = "anna_key" }
-
 [[rule]]
 name = "shutters at night"
 decision = "ask"
@@ -50,7 +45,6 @@ principal = ["voice:*"]
 tainted = false
 "#;
     let policy = parse("policy.toml", text).unwrap();
-    assert_eq!(policy.approvals.mqtt, MqttMode::Hmac);
     let rule = &policy.rules[0];
     assert_eq!(rule.verbs, [Verb::Open, Verb::SetPosition]);
     assert_eq!(rule.args[&Arg::Position].min, Some(20.0));
@@ -67,8 +61,6 @@ fn a_broken_file_stops_the_start_with_file_and_line() {
         ("[limits]\nclimate_min = \"ten\"".to_owned(), "policy.toml:2: invalid type"),
         ("[limits]\nclimate_max = 60".to_owned(), "climate_max 60 must lie within 5 to 35"),
         ("\n[approvals]\nttl_s = 601".to_owned(), "ttl_s is 601; expected 10 to 600"),
-        ("[approvals]\nmqtt = \"open\"".to_owned(), "policy.toml:2: unknown variant `open`"),
-        ("[approvals]\nmqtt = \"hmac\"".to_owned(), "needs at least one of hmac_approvers"),
         (rule("decision = \"permit\"\nverb = [\"lock\"]"), "policy.toml:4: unknown variant `permit`"),
         (rule("verb = [\"lock\"]"), "missing field `decision`"),
         (rule("decision = \"ask\""), "without any condition"),
