@@ -12,5 +12,7 @@ mod channel;
 mod conformance;
 #[path = "mqtt/faults.rs"]
 mod faults;
+#[path = "mqtt/retained.rs"]
+mod retained;
 #[path = "mqtt/tls.rs"]
 mod tls;

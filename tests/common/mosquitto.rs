@@ -20,8 +20,8 @@ pub struct Mosquitto {
 /// What its configuration says.
 #[derive(Default, Clone)]
 pub struct Options {
-    /// Name and password; `None` lets everyone in.
-    pub login: Option<(String, String)>,
+    /// Names and passwords; none lets everyone in.
+    pub logins: Vec<(String, String)>,
     /// Access list, as mosquitto's `acl_file` has it.
     pub acl: Option<String>,
     /// PEM of certificate and key for TLS.
@@ -79,15 +79,16 @@ async fn write_config(directory: &Path, address: SocketAddr, options: &Options) 
         address.port(),
         options.extra
     );
-    match &options.login {
-        None => config.push_str("allow_anonymous true\n"),
-        Some((user, password)) => {
-            let file = directory.join("passwords");
-            std::fs::write(&file, format!("{user}:{password}\n")).expect("the password file");
-            let hashed = Command::new("mosquitto_passwd").arg("-U").arg(&file).status().await;
-            assert!(hashed.expect("mosquitto_passwd runs").success());
-            config.push_str(&format!("allow_anonymous false\npassword_file {}\n", file.display()));
-        }
+    if options.logins.is_empty() {
+        config.push_str("allow_anonymous true\n");
+    } else {
+        let file = directory.join("passwords");
+        let lines: String =
+            options.logins.iter().map(|(user, password)| format!("{user}:{password}\n")).collect();
+        std::fs::write(&file, lines).expect("the password file");
+        let hashed = Command::new("mosquitto_passwd").arg("-U").arg(&file).status().await;
+        assert!(hashed.expect("mosquitto_passwd runs").success());
+        config.push_str(&format!("allow_anonymous false\npassword_file {}\n", file.display()));
     }
     if let Some(acl) = &options.acl {
         let file = directory.join("acl");

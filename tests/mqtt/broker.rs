@@ -1,14 +1,11 @@
-//! The embedded broker: accounts, rights, what it keeps, and what it survives.
+//! The embedded broker: who comes in, and what each may say and hear.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use homeloop::clock::Clock;
 use homeloop::mqtt::broker::accounts::{Account, Announces, DeviceRights, Role};
-use homeloop::mqtt::broker::{
-    BrokerError, BrokerSettings, EmbeddedBroker, MemoryStore, Retained, RetainedStore, StoreError,
-};
+use homeloop::mqtt::broker::{BrokerError, BrokerSettings, EmbeddedBroker, MemoryStore};
 use homeloop::mqtt::link::{
     Credentials, Link, LinkHandle, LinkSettings, LinkState, Problem, Publish, SendError, Version,
 };
@@ -117,6 +114,53 @@ async fn people_command_approvers_decide_and_readers_read() {
     assert_eq!(next(&mut arrivals).await.topic, "homeloop/home/command");
 }
 
+/// `deploy/mosquitto/acl` says the same to mosquitto as the roles say to the embedded broker.
+#[tokio::test]
+async fn the_access_list_for_mosquitto_has_the_same_roles() {
+    let names = ["agent", "anna", "boris", "panel", "bridge", "plug", "lock"];
+    let logins = names.map(|name| (name.to_owned(), format!("{name}-password"))).to_vec();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/mosquitto/acl");
+    let acl = Some(std::fs::read_to_string(file).expect("the access list"));
+    let Some(mosquitto) = Broker::mosquitto_with(Options { logins, acl, ..Options::default() }).await else {
+        return;
+    };
+    let embedded = Broker::embedded_with(house()).await;
+    let topics = [
+        "homeloop/home/command",
+        "homeloop/home/stop",
+        "homeloop/home/approval/01K/decision",
+        "homeloop/home/approval/01K",
+        "homeloop/home/result",
+        "homeloop/home/status",
+        "plug/state",
+        "lock/set",
+        "plugs/state",
+        "zigbee2mqtt/lamp/set",
+        "homeassistant/switch/plug/config",
+        "homeassistant/switch/plug/relay/config",
+        "homeassistant/switch/lock/config",
+        "homeassistant/status",
+    ];
+    for name in names {
+        let (one, other) = (client(embedded.address(), name).await, client(mosquitto.address(), name).await);
+        for topic in topics {
+            let answers =
+                (one.publish(Publish::new(topic, "x")).await, other.publish(Publish::new(topic, "x")).await);
+            assert_eq!(answers.0, answers.1, "{name} {topic}");
+        }
+    }
+    let (_plug, mut arrivals) = connect(
+        LinkSettings { client_id: "reader".into(), ..settings_of(mosquitto.address(), "plug") },
+        &["#"],
+    )
+    .await;
+    let agent = client(mosquitto.address(), "agent").await;
+    for topic in ["homeloop/home/command", "lock/state", "plug/set"] {
+        allowed(&agent, topic).await;
+    }
+    assert_eq!(next(&mut arrivals).await.topic, "plug/set");
+}
+
 #[tokio::test]
 async fn the_sender_is_what_the_broker_authenticated_and_cannot_be_forged() {
     use rumqttc::v5::mqttbytes::{QoS, v5::PublishProperties};
@@ -150,8 +194,8 @@ async fn the_sender_is_what_the_broker_authenticated_and_cannot_be_forged() {
 #[tokio::test]
 async fn a_wrong_password_is_said_in_plain_words() {
     let embedded = Broker::embedded_with(house()).await;
-    let login = Some(("anna".to_owned(), "anna-password".to_owned()));
-    let mosquitto = Broker::mosquitto_with(Options { login, ..Options::default() }).await;
+    let logins = vec![("anna".to_owned(), "anna-password".to_owned())];
+    let mosquitto = Broker::mosquitto_with(Options { logins, ..Options::default() }).await;
     for broker in std::iter::once(&embedded).chain(&mosquitto) {
         for (position, version) in [Version::V5, Version::V311].into_iter().enumerate() {
             for wrong in [Some(("anna", "wrong")), Some(("nobody", "x")), None] {
@@ -278,83 +322,6 @@ async fn a_will_needs_the_right_to_its_topic() {
         }
     }
     assert!(recorder.on("homeloop/home/command").is_empty());
-}
-
-#[tokio::test]
-async fn retained_messages_survive_a_restart_of_the_embedded_broker() {
-    let Some(mut broker) = Broker::embedded().await else { return };
-    let (link, _unused) = connect(link_settings(broker.address(), "writer", Version::V5), &[]).await;
-    for number in 0..50 {
-        link.publish(Publish::new(format!("p/{number}"), format!("{number}")).retained())
-            .await
-            .expect("taken");
-    }
-    link.publish(Publish::new("p/7", Bytes::new()).retained()).await.expect("taken");
-    link.publish(Publish::new("p/8", "new").retained()).await.expect("taken");
-    link.publish(Publish::new("p/live", "not kept")).await.expect("taken");
-    link.stop().await;
-    for round in 0..2 {
-        broker.down().await;
-        broker.back().await;
-        let reader = link_settings(broker.address(), &format!("reader-{round}"), Version::V311);
-        let (reader, mut arrivals) = connect(reader, &["p/#"]).await;
-        let mut found = std::collections::BTreeMap::new();
-        while found.len() < 49 {
-            let message = next(&mut arrivals).await;
-            assert!(message.retain);
-            found.insert(message.topic, message.payload);
-        }
-        reader.subscribe(["end".to_owned()]).expect("a good filter");
-        soon("it is acknowledged", reader.subscribed()).await;
-        assert_eq!(arrivals.try_recv(), None, "nothing but the 49");
-        assert_eq!(found.get("p/8").map(|payload| &payload[..]), Some(&b"new"[..]));
-        assert!(!found.contains_key("p/7") && !found.contains_key("p/live"));
-    }
-}
-
-/// A store that fails until it is told otherwise, and counts its batches.
-#[derive(Default)]
-struct Fragile {
-    inner: MemoryStore,
-    failures_left: Mutex<u32>,
-    batches: Mutex<u32>,
-}
-
-impl RetainedStore for Fragile {
-    fn load(&self) -> Result<Vec<Retained>, StoreError> {
-        self.inner.load()
-    }
-
-    fn save(&self, messages: &[Retained]) -> Result<(), StoreError> {
-        *self.batches.lock().expect("no panic") += 1;
-        let mut left = self.failures_left.lock().expect("no panic");
-        if *left > 0 {
-            *left -= 1;
-            return Err("disk full".into());
-        }
-        self.inner.save(messages)
-    }
-
-    fn remove(&self, topics: &[String]) -> Result<(), StoreError> {
-        self.inner.remove(topics)
-    }
-}
-
-#[tokio::test]
-async fn retained_messages_are_written_in_batches() {
-    let store = Arc::new(Fragile::default());
-    let settings = BrokerSettings { anonymous: Some(Role::Agent), ..settings() };
-    let broker = EmbeddedBroker::start(settings, store.clone(), &Clock::system()).await.expect("it starts");
-    let (link, _unused) = connect(link_settings(broker.address(), "writer", Version::V5), &[]).await;
-    for number in 0..500 {
-        link.publish(Publish::new("meter/power", number.to_string()).retained()).await.expect("taken");
-    }
-    link.stop().await;
-    broker.stop().await;
-    let kept = store.load().expect("it reads");
-    assert_eq!(kept, [Retained { topic: "meter/power".into(), payload: "499".into(), qos: 1 }]);
-    let batches = *store.batches.lock().expect("no panic");
-    assert!(batches < 20, "500 changes of one topic took {batches} writes");
 }
 
 #[tokio::test]

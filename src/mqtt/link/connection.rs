@@ -21,6 +21,8 @@ const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(30);
 const GOOD_AFTER: Duration = Duration::from_secs(30);
 /// Time within which the broker must acknowledge all subscriptions after the connect.
 const SUBSCRIBE_WITHIN: Duration = Duration::from_secs(30);
+/// Shortest time between two fetches of what was lost to a slow reader.
+const FETCH_EVERY: Duration = Duration::from_secs(60);
 
 /// Runs until the link is stopped.
 pub(super) async fn run(shared: Arc<Shared>) {
@@ -75,6 +77,7 @@ async fn serve(shared: &Shared, poller: &mut Poller, connection: u64) -> Problem
     let patience = poller.keep_alive().mul_f32(1.5);
     let subscribe_until = Instant::now() + SUBSCRIBE_WITHIN;
     let mut heard = Instant::now();
+    let mut fetch_from = Instant::now();
     let mut up = shared.pump();
     if up {
         shared.announce_up(connection);
@@ -109,6 +112,10 @@ async fn serve(shared: &Shared, poller: &mut Poller, connection: u64) -> Problem
         if settled && !up {
             up = true;
             shared.announce_up(connection);
+        }
+        if up && heard >= fetch_from && shared.queue.caught_up() {
+            fetch_from = heard + FETCH_EVERY;
+            shared.fetch_again();
         }
     }
 }

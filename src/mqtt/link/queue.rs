@@ -5,7 +5,7 @@
 //! counts. Topics of our own tree are never merged. When even that is too much, new messages are dropped and counted.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
@@ -52,6 +52,8 @@ pub(super) struct Queue {
     merged: AtomicU64,
     dropped: AtomicU64,
     bad_topics: AtomicU64,
+    /// Whether something was dropped since [`Queue::caught_up`] last said yes.
+    lossy: AtomicBool,
 }
 
 #[derive(Default)]
@@ -107,6 +109,7 @@ impl Queue {
             merged: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             bad_topics: AtomicU64::new(0),
+            lossy: AtomicBool::new(false),
         });
         (queue.clone(), Arrivals { queue })
     }
@@ -128,6 +131,7 @@ impl Queue {
         }
         if waiting.messages.len() >= self.limits.messages || waiting.bytes + weight > self.limits.bytes {
             self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.lossy.store(true, Ordering::Release);
             return;
         }
         if !waiting.last.is_empty() {
@@ -138,6 +142,14 @@ impl Queue {
         waiting.messages.push_back(message);
         drop(waiting);
         self.arrived.notify_one();
+    }
+
+    /// Whether messages were dropped and the reader has room again: then what is retained is worth asking for once
+    /// more. Says yes once for each time of loss.
+    pub(super) fn caught_up(&self) -> bool {
+        self.lossy.load(Ordering::Acquire)
+            && self.lock().messages.len() <= self.limits.messages / 4
+            && self.lossy.swap(false, Ordering::AcqRel)
     }
 
     pub(super) fn count_bad_topic(&self) {
@@ -270,7 +282,10 @@ mod tests {
             queue.push(message("homeloop/home/command", payload));
         }
         queue.push(message("new/topic", "x"));
+        assert!(!queue.caught_up(), "still full");
         assert_eq!(drain(&mut arrivals).len(), 4);
+        assert!(queue.caught_up());
+        assert!(!queue.caught_up(), "asked for once");
         assert_eq!(queue.counters().dropped, 2);
         queue.push(message("a", "again"));
         assert_eq!(drain(&mut arrivals), pairs(&[("a", "again")]));

@@ -149,6 +149,14 @@ impl Shared {
         self.tell_settled(&inner)
     }
 
+    /// Messages were lost to a slow reader, who is done now: what the broker has retained is fetched again.
+    pub(super) fn fetch_again(&self) {
+        tracing::warn!(counters = ?self.queue.counters(), "messages were dropped; what is retained is asked for again");
+        let mut inner = self.lock();
+        inner.subscriptions.again();
+        inner.pump();
+    }
+
     /// Tries again what the client would not take before; says whether all is settled.
     pub(super) fn pump(&self) -> bool {
         let mut inner = self.lock();

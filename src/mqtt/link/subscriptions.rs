@@ -48,9 +48,15 @@ impl Subscriptions {
         self.asked = None;
         self.to_remove.clear();
         self.refused.clear();
+        self.to_add.clear();
+        self.again();
+    }
+
+    /// Asks for everything once more, so that the broker sends again what it has retained.
+    pub(super) fn again(&mut self) {
         let mut all: Vec<_> = self.wanted.keys().cloned().collect();
         all.sort_unstable();
-        self.to_add = all.into();
+        self.to_add.extend(all);
     }
 
     /// Hands as much to the client as it takes without waiting.
