@@ -83,7 +83,13 @@ fn create(dir: &Path) -> Result<(), JournalError> {
         "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;",
     )?;
     schema::migrate(&conn)?;
-    drop(conn);
+    // Closing merges the log too, but hides it when that fails; without its log the file would be worth nothing.
+    let unmerged: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    conn.close().map_err(|(_, error)| error)?;
+    if unmerged != 0 {
+        return Err(JournalError::Io("the new journal could not be merged with its log".to_owned()));
+    }
+    File::open(&fresh)?.sync_all()?;
     fs::rename(&fresh, database(dir))?;
     File::open(dir)?.sync_all()?;
     Ok(())

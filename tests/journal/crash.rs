@@ -3,15 +3,14 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use homeloop::clock::Clock;
 use homeloop::journal::{Durability, Journal, Verification};
 use serde_json::Value;
-use tempfile::TempDir;
 
-use super::{dir, event};
+use super::{dir, event, preloaded};
 
 /// Says to the child which directory to write in.
 const CHILD: &str = "HOMELOOP_TEST_CRASH_DIR";
@@ -101,28 +100,10 @@ async fn kill_nine_loses_nothing_that_was_promised() {
     }
 }
 
-/// The library that is preloaded for power cuts; `None` where there is no C compiler.
-fn emulation(dir: &TempDir) -> Option<PathBuf> {
-    let library = dir.path().join("power.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/journal/power.c");
-    let built =
-        Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl").status();
-    match built {
-        Ok(status) => {
-            assert!(status.success(), "tests/journal/power.c does not compile");
-            Some(library)
-        }
-        Err(error) => {
-            eprintln!("skipped: no C compiler ({error})");
-            None
-        }
-    }
-}
-
 /// Runs the child until it promised `lines` events, cuts the power, and returns how many promises were not kept.
 async fn cut_power(lines: usize, lies: bool) -> Option<usize> {
     let (tools, before, after) = (dir(), dir(), dir());
-    let library = emulation(&tools)?;
+    let library = preloaded("power.c", &tools)?;
     let mut command = writer(before.path());
     command
         .env("LD_PRELOAD", library)

@@ -28,14 +28,22 @@ impl Runner {
 
     /// Fires, skips and rings all that is due. What cannot be committed is not handed over, and is tried again.
     pub(super) async fn run_due(&mut self) {
-        for schedule in self.schedules.values().cloned().collect::<Vec<_>>() {
-            let Some(late) = schedule.left(&self.clock).and_then(over) else { continue };
+        let schedules = self.schedules.values();
+        let due: Vec<(Schedule, Duration)> = schedules
+            .filter_map(|schedule| Some((schedule, schedule.left(&self.clock).and_then(over)?)))
+            .map(|(schedule, late)| (schedule.clone(), late))
+            .collect();
+        for (schedule, late) in due {
             if let Err(error) = self.run_schedule(&schedule, late).await {
                 tracing::error!(%error, schedule = schedule.id, "a schedule is due and cannot be recorded");
             }
         }
-        for timer in self.timers.values().cloned().collect::<Vec<_>>() {
-            let Some(late) = over(timer.left(&self.clock)) else { continue };
+        let timers = self.timers.values();
+        let due: Vec<(Timer, Duration)> = timers
+            .filter_map(|timer| Some((timer, over(timer.left(&self.clock))?)))
+            .map(|(timer, late)| (timer.clone(), late))
+            .collect();
+        for (timer, late) in due {
             if let Err(error) = self.ring(&timer, late).await {
                 tracing::error!(%error, timer = timer.id, "a timer is due and cannot be recorded");
             }

@@ -103,8 +103,8 @@ impl Runner {
             schedules: BTreeMap::new(),
             timers: BTreeMap::new(),
         };
+        // One row that cannot be read must not keep the others from firing.
         for row in runner.journal.schedules(None).await? {
-            // One row that cannot be read must not keep the others from firing.
             let schedule = match Schedule::from_row(&row, &runner.clock) {
                 Ok(schedule) => schedule,
                 Err(error) => {
@@ -120,8 +120,10 @@ impl Runner {
             }
         }
         for row in runner.journal.timers(timers::RUNNING).await? {
-            let timer = Timer::from_row(row, &runner.clock)?;
-            runner.timers.insert(timer.id.clone(), timer);
+            match Timer::from_row(row, &runner.clock) {
+                Ok(timer) => drop(runner.timers.insert(timer.id.clone(), timer)),
+                Err(error) => tracing::error!(%error, "a timer cannot be read and will not ring"),
+            }
         }
         Ok(runner)
     }
