@@ -1,6 +1,10 @@
 //! The door under attack and under faults: approvals, outcomes, invariants, adversarial sequences, a simulated world.
 //!
-//! Tests are named after the numbers of the safety list (`s1_…`) and after the invariants of the architecture.
+//! Tests are named after the numbers of the safety list (`s1_…`) and after the invariants of the architecture. The
+//! attempts on approvals that do not end at the door are tested where they end: S8 to S10 and S12 (retained, queued,
+//! switched off, forged) and S14 (the body names a decider) in `mqtt` and `http`, S11 with the settings, S15 (the model
+//! calls `approve`) in `tools`, S16 (our own discovery) in `discovery`. S21 needs no test of its own: the door takes
+//! [`homeloop::policy::AnswerWord`], and no channel makes one from a sentence.
 
 #[path = "safety/adversary.rs"]
 mod adversary;

@@ -2,7 +2,7 @@
 //!
 //! The rest of it is in the files beside this one: `perform` sends and confirms, `ask` puts questions to people.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ pub struct Door {
     slots: Mutex<HashMap<EntityId, Arc<Slot>>>,
     /// Last command to each motor and compressor, with the time since boot.
     directions: Mutex<HashMap<EntityId, (Direction, Duration)>>,
+    /// Notifications of the last minute.
+    notified: Mutex<VecDeque<Duration>>,
     /// Movers that the door has started and that have not ended, with how often.
     movers: Mutex<BTreeMap<EntityId, usize>>,
     pub(super) lockout: Mutex<Lockout>,
@@ -101,6 +103,7 @@ impl Door {
             grants: RwLock::default(),
             slots: Mutex::default(),
             directions: Mutex::default(),
+            notified: Mutex::default(),
             movers: Mutex::default(),
             lockout: Mutex::default(),
             cool_downs: Mutex::default(),
@@ -166,15 +169,16 @@ impl Door {
         let mut somebody_home = None;
         let mut alarm = None;
         for entity in house.entities() {
-            let domain = entity.domain();
-            let value = || house.state(entity.id.as_str()).and_then(State::text);
-            if matches!(domain, Domain::Person | Domain::DeviceTracker) {
+            // Most entities of a big house are neither; the prefix is cheaper to read than the domain.
+            let id = entity.id.as_str();
+            let value = || house.state(id).and_then(State::text);
+            if id.starts_with("person.") || id.starts_with("device_tracker.") {
                 somebody_home = match (somebody_home, value()) {
                     (Some(true), _) | (_, Some("home")) => Some(true),
                     (known, None | Some("unknown" | "unavailable")) => known,
                     (_, Some(_)) => Some(false),
                 };
-            } else if domain == Domain::AlarmControlPanel && alarm.is_none() {
+            } else if alarm.is_none() && id.starts_with("alarm_control_panel.") {
                 alarm = value().map(str::to_owned);
             }
         }
@@ -248,6 +252,19 @@ impl Door {
                 plan.leaves().iter().map(|leaf| entry(&leaf.action, Outcome::Refused, "policy")).collect()
             }
         }
+    }
+
+    /// Counts a notification; `false` where six were sent within a minute.
+    pub(super) fn may_notify(&self) -> bool {
+        const IN_A_MINUTE: usize = 6;
+        let now = self.clock.since_boot();
+        let mut notified = lock(&self.notified);
+        notified.retain(|at| now.saturating_sub(*at) < Duration::from_secs(60));
+        let may = notified.len() < IN_A_MINUTE;
+        if may {
+            notified.push_back(now);
+        }
+        may
     }
 
     pub(super) fn slot(&self, entity: &EntityId) -> Arc<Slot> {

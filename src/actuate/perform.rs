@@ -18,7 +18,7 @@ use super::outcome::{Outcome, OutcomeEntry};
 use super::plan::{Plan, PlanLeaf};
 use super::port::{Port, Record, SendError};
 use crate::devices::Message;
-use crate::home::{Action, Availability, Entity, Stamp, State};
+use crate::home::{Action, Availability, Entity, Stamp, State, Verb};
 use crate::policy::{Direction, Pace, Permit, direction, pace};
 
 /// Leaves that are worked on at the same time.
@@ -120,6 +120,9 @@ impl Door {
                 }
             }
         }
+        if action.verb == Verb::SendMessage && !self.may_notify() {
+            return Err(not_sent("too_soon"));
+        }
         let messages = self.filled(leaf).ok_or_else(|| not_sent("no_secret"))?;
         Ok(Ready { goal, port, messages, reports: entity.reports_state })
     }
@@ -137,6 +140,7 @@ impl Door {
         let mut watch = self.house.watch(vec![action.entity.clone()]);
         let repeatable = ready.goal.absolute && !job.gated && direction(action).is_none();
         let mut first = true;
+        let mut since = None;
         loop {
             if job.cancel.is_cancelled() || hand.interrupt.is_cancelled() {
                 return if first {
@@ -149,7 +153,8 @@ impl Door {
                 tracing::error!(entity = %action.entity, %error, "not sent");
                 return entry(action, Outcome::NotSent, "not_recorded");
             }
-            let since = self.house.read().sequence();
+            // A late answer to the first send is an answer.
+            let since = *since.get_or_insert_with(|| self.house.read().sequence());
             match self.send(action, ready).await {
                 Sent::Nothing(cause) if first => return entry(action, Outcome::NotSent, cause),
                 Sent::Nothing(_) => return entry(action, Outcome::Unconfirmed, "no_answer"),

@@ -160,3 +160,58 @@ async fn b11_refusals_tell_the_range() {
     assert_eq!((entry.outcome, entry.cause.as_deref()), (Outcome::Refused, Some("limit")));
     assert_eq!(entry.details, ["temperature 60 °C is outside 10 to 28 °C"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn b19_opposite_steps_are_a_question() {
+    let world = World::new(1);
+    let both = [action("lock.front", Verb::Lock), action("lock.front", Verb::Unlock)];
+    assert_eq!(
+        world.door.plan(&both).unwrap_err().to_string(),
+        "lock.front is to lock and to unlock; say which"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn rules_see_who_is_home_and_the_alarm() {
+    let world = World::new(1);
+    let facts = || world.door.facts(&world.door.policy());
+    assert_eq!((facts().somebody_home, facts().alarm.as_deref()), (None, Some("disarmed")));
+    for (id, value, home) in [
+        ("person.anna", "unknown", None),
+        ("person.anna", "not_home", Some(false)),
+        ("person.ben", "home", Some(true)),
+        ("person.anna", "work", Some(true)),
+        ("person.ben", "unavailable", Some(false)),
+    ] {
+        if world.house.read().entity(id).is_none() {
+            world.house.write().insert(crate::world::entity(id, id, "", vec![]));
+        }
+        world.is(id, value);
+        assert_eq!(facts().somebody_home, home, "{id} {value}");
+    }
+    world.house.write().insert(crate::world::entity("sensor.outside", "Outside", "temperature", vec![]));
+    world.is("sensor.outside", "-4.5");
+    world.set_policy(|policy| policy.limits.outdoor_sensor = Some("sensor.outside".into())).await;
+    assert_eq!(facts().outside, Some(-4.5));
+    let off = world.plan(&[action("climate.living", Verb::TurnOff)]);
+    assert_eq!(world.decide(&off).decision(), Decision::Deny, "frost");
+}
+
+/// The loop spawns the door's futures.
+#[test]
+fn the_doors_futures_move_between_threads() {
+    fn moves<T: Send>(_: T) {}
+    fn check(
+        door: &homeloop::actuate::Door,
+        record: &dyn homeloop::actuate::Record,
+        plan: &homeloop::actuate::Plan,
+    ) {
+        let cancel = CancellationToken::new();
+        moves(door.carry_out("", record, &cancel));
+        moves(door.await_answer(""));
+        moves(door.verify(&[]));
+        moves(door.stop_movers(record));
+        moves(async move { plan.hash().len() });
+    }
+    let _ = check;
+}

@@ -224,3 +224,26 @@ async fn values_of_a_dimmed_lamp_are_compared() {
     let brighter = [action("light.kitchen", Verb::TurnOn).with(Arg::BrightnessPct, ArgValue::Number(60.0))];
     assert_eq!(world.act(&brighter).await[0].outcome, Outcome::Confirmed);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_to_the_first_send_confirms() {
+    let world = World::new(1);
+    world.devices.behave("light.kitchen", Behaviour::Slow(3_001));
+    let begun = world.clock.since_boot();
+    assert_eq!(world.act(&[action("light.kitchen", Verb::TurnOn)]).await[0].outcome, Outcome::Confirmed);
+    assert_eq!(world.clock.since_boot() - begun, Duration::from_millis(3_001));
+}
+
+#[tokio::test(start_paused = true)]
+async fn six_notifications_a_minute() {
+    let world = World::new(1);
+    let verbs = vec![homeloop::home::ActionSpec::new(Verb::SendMessage)];
+    world.house.write().insert(crate::world::entity("notify.phone", "Phone", "", verbs));
+    let send = [action("notify.phone", Verb::SendMessage)];
+    for _ in 0..6 {
+        assert_eq!(told(&world.act(&send).await[0]), (Outcome::Unconfirmed, Some("cannot_confirm")));
+    }
+    assert_eq!(told(&world.act(&send).await[0]), (Outcome::NotSent, Some("too_soon")));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    assert_eq!(world.act(&send).await[0].outcome, Outcome::Unconfirmed);
+}

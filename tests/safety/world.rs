@@ -243,7 +243,7 @@ impl Effect {
                 .iter()
                 .map(|(name, value)| ((*name).into(), Some(value.clone())))
                 .collect(),
-            availability: None,
+            ..Update::default()
         }
     }
 }
