@@ -1,0 +1,116 @@
+//! How many state messages per second are decoded and applied, by the size of the house.
+//!
+//! Run with `cargo bench --bench state_path`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use chrono::DateTime;
+use divan::counter::ItemsCount;
+use divan::{AllocProfiler, Bencher};
+use futures_util::future::BoxFuture;
+use homeloop::actuate::{Port, SendError};
+use homeloop::devices::Message;
+use homeloop::devices::profile::Profiles;
+use homeloop::devices::registry::{Arrival, Registry};
+use homeloop::home::{Category, Entity, EntityId, House, Places, SharedHouse};
+
+#[global_allocator]
+static ALLOCATOR: AllocProfiler = AllocProfiler::system();
+
+const SIZES: [usize; 4] = [100, 1_000, 10_000, 25_000];
+
+struct NoPort;
+
+impl Port for NoPort {
+    fn send<'a>(&'a self, _message: &'a Message) -> BoxFuture<'a, Result<(), SendError>> {
+        Box::pin(async { Err(SendError::Down("a bench sends nothing".into())) })
+    }
+
+    fn is_up(&self) -> bool {
+        false
+    }
+
+    fn connection(&self) -> u64 {
+        1
+    }
+}
+
+/// A house of lights with one profile, and the topic of each.
+fn house(profile: &str, size: usize) -> (Registry, Vec<String>) {
+    let profiles = Profiles::embedded().expect("the profiles of the binary are right");
+    let profile = profiles.get(profile).expect("it is one of them");
+    let house = SharedHouse::new(House::new(Places::default()));
+    let registry = Registry::new(house.clone());
+    let port: Arc<dyn Port> = Arc::new(NoPort);
+    let mut topics = Vec::new();
+    for number in 0..size {
+        let name = format!("floor{}/lamp{number}", number % 3);
+        let given = BTreeMap::from([("topic".to_owned(), toml::Value::from(name.clone()))]);
+        let codec = Arc::new(profile.bind(&given).expect("a topic is all that it needs"));
+        let id = EntityId::parse(&format!("light.lamp_{number}")).expect("a right id");
+        house.write().insert(Entity {
+            id: id.clone(),
+            name,
+            aliases: Vec::new(),
+            area: None,
+            device: None,
+            device_class: None,
+            category: Category::Main,
+            unit: None,
+            actions: codec.actions(),
+            members: Vec::new(),
+            reports_state: true,
+            source: "bench".into(),
+        });
+        let first = codec.reports(Some("on"), &BTreeMap::new());
+        topics.push(first.first().map(|said| said.topic.clone()).expect("a light reports"));
+        registry.insert(id, codec, port.clone());
+    }
+    (registry, topics)
+}
+
+fn arrival() -> Arrival {
+    Arrival { at: DateTime::UNIX_EPOCH, since_boot: Duration::from_secs(1), retained: false, connection: 1 }
+}
+
+/// Feeds messages that go round all topics and change the state at every round.
+fn feed(bencher: Bencher, profile: &str, size: usize, payloads: [&[u8]; 2]) {
+    let (registry, topics) = house(profile, size);
+    let next = AtomicUsize::new(0);
+    bencher.counter(ItemsCount::new(1_usize)).bench(|| {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let payload = payloads[number / topics.len() % 2];
+        registry.on_message(&topics[number % topics.len()], payload, arrival());
+    });
+    assert_eq!(registry.counts().faults, 0);
+}
+
+/// Plain text, as a self-built lamp says it.
+#[divan::bench(args = SIZES)]
+fn plain(bencher: Bencher, size: usize) {
+    feed(bencher, "plain.light", size, [b"on", b"off"]);
+}
+
+/// A whole message of a Zigbee lamp, as it comes with every change.
+#[divan::bench(args = SIZES)]
+fn zigbee2mqtt(bencher: Bencher, size: usize) {
+    let on = br#"{"brightness":127,"color_mode":"color_temp","color_temp":370,"linkquality":99,"state":"ON","update":{"installed_version":10,"latest_version":10,"state":"idle"}}"#;
+    let off = br#"{"brightness":127,"color_mode":"color_temp","color_temp":370,"linkquality":87,"state":"OFF","update":{"installed_version":10,"latest_version":10,"state":"idle"}}"#;
+    feed(bencher, "zigbee2mqtt.light", size, [on, off]);
+}
+
+/// A message that nobody reads: the price of a broad subscription.
+#[divan::bench(args = SIZES)]
+fn unread(bencher: Bencher, size: usize) {
+    let (registry, _) = house("zigbee2mqtt.light", size);
+    bencher
+        .counter(ItemsCount::new(1_usize))
+        .bench(|| registry.on_message("zigbee2mqtt/floor1/nobody", b"{}", arrival()));
+}
+
+fn main() {
+    divan::main();
+}
