@@ -1,4 +1,8 @@
 //! The offline understanding over the data sets, as far as they are there (`HOMELOOP_DATA`).
 
+#[path = "nlu/hard.rs"]
+mod hard;
 #[path = "nlu/sets.rs"]
 mod sets;
+#[path = "nlu/slurp.rs"]
+mod slurp;

@@ -99,21 +99,23 @@ pub fn fits(frame: &Frame, domain: Domain) -> bool {
             frame.pred,
             Pred::Lock | Pred::Unlock | Pred::Open | Pred::Close | Pred::OnOrOpen | Pred::OffOrClose
         ),
-        Domain::AlarmControlPanel => matches!(
-            frame.pred,
-            Pred::Arm
-                | Pred::ArmHome
-                | Pred::ArmAway
-                | Pred::ArmNight
-                | Pred::ArmVacation
-                | Pred::Disarm
-                | Pred::On
-                | Pred::Off
-                | Pred::OnOrOpen
-                | Pred::OffOrClose
-                | Pred::Set
-                | Pred::Activate
-        ),
+        Domain::AlarmControlPanel => {
+            matches!(
+                frame.pred,
+                Pred::Arm
+                    | Pred::ArmHome
+                    | Pred::ArmAway
+                    | Pred::ArmNight
+                    | Pred::ArmVacation
+                    | Pred::Disarm
+                    | Pred::On
+                    | Pred::Off
+                    | Pred::OnOrOpen
+                    | Pred::OffOrClose
+                    | Pred::Activate
+            ) || (frame.pred == Pred::Set
+                && matches!(frame.mode, Some(Mode::Home | Mode::Away | Mode::Sleep)))
+        }
         Domain::Climate | Domain::WaterHeater | Domain::Humidifier => {
             matches!(
                 frame.pred,
@@ -150,8 +152,6 @@ pub fn fits(frame: &Frame, domain: Domain) -> bool {
                     | Pred::Louder
                     | Pred::Quieter
                     | Pred::Start
-                    | Pred::Open
-                    | Pred::Close
             ) || (matches!(frame.pred, Pred::Set | Pred::Raise | Pred::Lower) && sets)
         }
         Domain::Vacuum => matches!(
@@ -234,6 +234,9 @@ fn light_attribute(frame: &Frame) -> bool {
 /// The actions that do what `frame` says to one entity.
 pub fn plan(frame: &Frame, entity: &Entity, state: Option<&State>) -> Result<Vec<Action>, Fault> {
     let plan = Plan { frame, entity, state };
+    if !fits(frame, entity.domain()) {
+        return Err(Fault::Unsupported);
+    }
     match entity.domain() {
         Domain::Light => plan.light(),
         Domain::Fan => plan.fan(),
@@ -575,8 +578,13 @@ impl Plan<'_> {
 
     fn media(&self) -> Planned {
         let frame = self.frame;
+        let volume =
+            matches!(frame.pred, Pred::Louder | Pred::Quieter | Pred::Raise | Pred::Lower | Pred::Set);
+        if frame.sets() && !volume {
+            return Err(Fault::Unsupported);
+        }
         match frame.pred {
-            Pred::On | Pred::OnOrOpen | Pred::Open => self.verb(&[Verb::TurnOn, Verb::Play]),
+            Pred::On | Pred::OnOrOpen => self.verb(&[Verb::TurnOn, Verb::Play]),
             Pred::Off | Pred::OffOrClose | Pred::Close => {
                 self.verb(&[Verb::TurnOff, Verb::Stop, Verb::Pause])
             }
@@ -609,6 +617,10 @@ impl Plan<'_> {
     /// Things whose predicates are verbs without arguments.
     fn simple(&self) -> Planned {
         let home = self.frame.mode;
+        let alarm = self.entity.domain() == Domain::AlarmControlPanel;
+        if self.frame.amount.is_some() || self.frame.color.is_some() || (home.is_some() && !alarm) {
+            return Err(Fault::Unsupported);
+        }
         match (self.entity.domain(), self.frame.pred) {
             (Domain::Lock, Pred::Lock | Pred::Close | Pred::OffOrClose) => self.verb(&[Verb::Lock]),
             (Domain::Lock, Pred::Unlock | Pred::Open | Pred::OnOrOpen) => self.verb(&[Verb::Unlock]),

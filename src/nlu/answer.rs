@@ -18,7 +18,7 @@ pub struct Asker<'a, 'b> {
 }
 
 /// Names read aloud at most; more are counted.
-const NAMES: usize = 6;
+const NAMES: usize = 10;
 
 impl Asker<'_, '_> {
     pub fn answer(&self, clauses: &[Clause]) -> Understanding {
@@ -35,7 +35,14 @@ impl Asker<'_, '_> {
         if let Some(np) = clause.nps.iter().find(|np| !np.unknown.is_empty())
             && !np.nouns.iter().any(names_entity)
         {
-            return self.command.unknown(&np.text());
+            return if np.nouns.is_empty() {
+                self.command.not_understood(np.unknown.clone())
+            } else {
+                self.command.unknown(&np.text())
+            };
+        }
+        if clause.attributes.contains(&Attribute::Age) {
+            return self.about_attribute(clause, Attribute::Age);
         }
         let states = self.states(clause);
         if let Some(state) = states.first() {

@@ -68,9 +68,16 @@ impl Np {
     }
 
     pub fn text(&self) -> String {
-        let mut words: Vec<&str> = self.unknown.iter().map(String::as_str).collect();
-        words.extend(self.nouns.iter().map(|noun| noun.text.as_str()));
-        words.join(" ")
+        let mut text = String::new();
+        let words = self.unknown.iter().chain(self.nouns.iter().map(|noun| &noun.text));
+        for word in words {
+            let han = word.chars().next().is_some_and(super::text::is_han);
+            if !text.is_empty() && !han {
+                text.push(' ');
+            }
+            text.push_str(word);
+        }
+        text
     }
 }
 
@@ -110,6 +117,8 @@ pub struct Clause {
     pub unknown: Vec<String>,
     pub start: usize,
     pub end: usize,
+    /// The token at which the first verb stands.
+    pub pred_at: Option<usize>,
     /// Whether the first noun phrase came before the verb.
     np_first: bool,
 }
@@ -182,6 +191,7 @@ impl Clause {
         self.words.extend(other.words);
         self.unknown.extend(other.unknown);
         self.question = self.question.or(other.question);
+        self.pred_at = self.pred_at.or(other.pred_at);
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
     }
@@ -301,10 +311,10 @@ impl Scanner<'_> {
         let text = self.text(span);
         match text.as_str() {
             "," | "、" | "，" | "-" | "–" | "—" | "/" | "(" | ")" | "\"" | ":" => {
+                self.separate(false);
                 if self.han {
                     self.excepting = false;
                 }
-                self.separate(false);
             }
             "." | ";" | "!" | "。" | "；" | "?" => {
                 if text == "?" {
@@ -464,7 +474,9 @@ impl Scanner<'_> {
                 other => self.clause.words.push(other),
             }
         }
-        np.plural |= noun.plural && !noun.is_place();
+        // "Play some songs" is no wish for every player.
+        let sound = noun.classes.contains(&Class::Music);
+        np.plural |= noun.plural && !noun.is_place() && !sound;
         np.nouns.push(noun);
         self.joined = false;
     }
@@ -560,7 +572,12 @@ impl Scanner<'_> {
         });
         let remark = find(&|sense| matches!(sense, Sense::Remark(_) | Sense::Occasion(_)));
         let attribute = find(&|sense| matches!(sense, Sense::Attribute(_)));
-        let word = find(&|sense| matches!(sense, Sense::Word(_)));
+        // 不要 is a "no" and a "not": what forbids comes first.
+        let word = if span.word(Word::Not) {
+            Some(Sense::Word(Word::Not))
+        } else {
+            find(&|sense| matches!(sense, Sense::Word(_)))
+        };
         let chosen = if remark.is_some() && !self.asking {
             remark
         } else if self.on_is_link(span, position) || self.shapes(word, position) {
@@ -576,9 +593,11 @@ impl Scanner<'_> {
         };
         if let Some(sense) = chosen {
             self.apply(sense, span);
-            // 降到 is both: lower, and to.
-            if matches!(sense, Sense::Pred(_)) && span.word(Word::To) {
-                self.clause.words.push(Word::To);
+            // 降到 is both: lower, and to; 亮一点 brighter, and a little.
+            for word in [Word::To, Word::Little] {
+                if matches!(sense, Sense::Pred(_)) && span.word(word) {
+                    self.clause.words.push(word);
+                }
             }
         }
     }
@@ -649,8 +668,8 @@ impl Scanner<'_> {
     }
 
     fn pred(&mut self, pred: Pred, span: &Span) {
-        self.excepting = false;
         self.close_np();
+        self.excepting = false;
         let targets = !self.clause.nps.is_empty();
         let complete = !self.clause.preds.is_empty() || !self.clause.states.is_empty();
         let condition = self.clause.role != Role::Main && (complete || self.clause.has_value());
@@ -670,6 +689,7 @@ impl Scanner<'_> {
                 self.clause.nps.push(np);
             }
         }
+        self.clause.pred_at = self.clause.pred_at.or(Some(span.start));
         self.clause.preds.push(pred);
     }
 

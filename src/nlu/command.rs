@@ -1,14 +1,15 @@
 //! What a sentence asks for: the order in which its readings are tried, and the actions of its clauses.
 
-use crate::home::{Action, Entity, House};
+use crate::home::{Action, Domain, Entity, House};
 
 use super::act::{self, Fault};
 use super::answer::Asker;
-use super::clause::{Clause, Np, Role};
+use super::clause::{Clause, Noun, Np, Role};
 use super::dialogue::{Alternative, Dialogue, Pending};
 use super::frame::Frame;
-use super::index::HouseIndex;
+use super::index::{HouseIndex, Target};
 use super::lexicon::Lexicon;
+use super::number::Value;
 use super::resolve::{Found, Resolver};
 use super::time::{Time, when};
 use super::understand::{Request, Sentence};
@@ -171,7 +172,16 @@ impl Command<'_> {
             running.times.clone_from(&clause.times);
             return Ok(());
         }
-        let Some(mut frame) = Frame::of(clause) else {
+        if clause.pred(Pred::Stop)
+            && clause.nps.is_empty()
+            && clause.preds.len() == 1
+            && clause.times.is_empty()
+        {
+            push(&mut running.intents, Intent::StopAll);
+            return Ok(());
+        }
+        let named = self.scene_alone(clause);
+        let Some(mut frame) = named.or_else(|| Frame::of(clause)) else {
             let unknown: Vec<String> = clause.nps.iter().flat_map(|np| np.unknown.clone()).collect();
             return Err(Box::new(self.not_understood(unknown)));
         };
@@ -179,13 +189,52 @@ impl Command<'_> {
             frame.pred = Pred::On;
         }
         self.no_leftovers(clause, &frame)?;
+        let alarm = clause.nps.iter().any(|np| np.has_class(Class::Alarm));
+        let arms = matches!(
+            frame.pred,
+            Pred::Arm | Pred::ArmHome | Pred::ArmAway | Pred::ArmNight | Pred::ArmVacation | Pred::Disarm
+        );
+        let set_off = clause.pred(Pred::Set) && frame.pred == Pred::Off;
+        if alarm && ((!clause.times.is_empty() && !arms) || set_off) {
+            // An alarm clock, which no house has: "set the alarm for seven".
+            return Err(Box::new(self.not_understood(Vec::new())));
+        }
+        let asked = running.asked.is_some();
         let intents = self.frame(clause, &mut frame, running)?;
+        if !asked && let Some((question, mut pending)) = running.asked.take() {
+            for one in &mut pending.alternatives {
+                one.intents = self.timed(clause, &frame, std::mem::take(&mut one.intents), running)?;
+            }
+            running.asked = Some((question, pending));
+        }
         let intents = self.timed(clause, &frame, intents, running)?;
         running.pred = Some(frame.pred);
         for intent in intents {
             push(&mut running.intents, intent);
         }
         Ok(())
+    }
+
+    /// The name of a scene and nothing else: "movie night".
+    fn scene_alone(&self, clause: &Clause) -> Option<Frame> {
+        let [np] = clause.nps.as_slice() else { return None };
+        let bare = clause.preds.is_empty() && clause.states.is_empty() && !clause.has_value();
+        let scene =
+            |noun: &Noun| {
+                noun.classes == [Class::Scene]
+                    || noun.targets.iter().any(|target| match target {
+                        Target::Scene(_) => true,
+                        Target::Entity(item) => self.index.items.get(*item).is_some_and(|item| {
+                            matches!(item.entity.domain(), Domain::Scene | Domain::Script)
+                        }),
+                        Target::Area(_) | Target::Floor(_) => false,
+                    })
+            };
+        (bare && np.unknown.is_empty() && !np.nouns.is_empty() && np.nouns.iter().all(scene)).then(|| Frame {
+            pred: Pred::Activate,
+            nps: clause.nps.clone(),
+            ..Frame::question()
+        })
     }
 
     /// A value or a setting that the verb cannot take is something that was not understood.
@@ -207,11 +256,13 @@ impl Command<'_> {
                 | Pred::Mow
                 | Pred::Disarm
         );
-        let valued = !clause.values.is_empty() || frame.color.is_some() || frame.white.is_some();
+        let counted = clause.values.iter().any(|value| !matches!(value, Value::Duration(_)));
+        let valued = counted || frame.color.is_some() || frame.white.is_some();
         let odd = clause.words.iter().any(|word| {
             matches!(word, Word::Until | Word::Other | Word::HowMany | Word::Which | Word::Who | Word::Where)
         });
-        if (plain && valued) || odd {
+        let colors = clause.colors.iter().any(|color| Some(*color) != frame.color);
+        if (plain && valued) || odd || colors {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         Ok(())
@@ -233,11 +284,17 @@ impl Command<'_> {
         let frame = &*frame;
         let resolver = self.resolver(frame, running);
         let pronoun = clause.word(Word::It) || clause.word(Word::Them);
-        let nps = distributed(&frame.nps);
+        let (nps, excluded) = scoped(clause, frame);
+        let nps = distributed(&nps);
         let mut items: Vec<usize> = Vec::new();
         let mut intents: Vec<Intent> = Vec::new();
         let mut several: Option<(Vec<usize>, Np)> = None;
-        if nps.is_empty() {
+        let sweeping = clause.word(Word::All) && matches!(frame.pred, Pred::Off | Pred::OffOrClose);
+        if nps.is_empty() && sweeping && !pronoun && frame.attribute.is_none() {
+            let everything = Noun { classes: vec![Class::Everything], ..Noun::default() };
+            let np = Np { nouns: vec![everything], all: true, ..Np::default() };
+            self.collect(resolver.find(&np), &np, &mut items, &mut intents, &mut several)?;
+        } else if nps.is_empty() {
             let found = if pronoun && !running.last.is_empty() {
                 Found::Items(running.last.clone())
             } else {
@@ -253,12 +310,12 @@ impl Command<'_> {
                 self.collect(found, &np, &mut items, &mut intents, &mut several)?;
                 continue;
             }
-            np.all |= !frame.except.is_empty();
-            let found = resolver.find(&np);
+            np.all |= !excluded.is_empty();
+            let found = if frame.remark { resolver.remarked_at(&np) } else { resolver.find(&np) };
             self.collect(found, &np, &mut items, &mut intents, &mut several)?;
         }
         let mut except: Vec<usize> = Vec::new();
-        for np in &frame.except {
+        for np in &excluded {
             match resolver.excluded(np) {
                 Some(found) => except.extend(found),
                 None => return Err(Box::new(self.unknown(&np.text()))),
@@ -287,6 +344,9 @@ impl Command<'_> {
     fn placed(&self, resolver: &Resolver<'_>, np: &Np, running: &Running, pronoun: bool) -> Found {
         if pronoun && !running.last.is_empty() {
             return Found::Items(running.last.clone());
+        }
+        if resolver.frame.remark {
+            return resolver.remarked_at(np);
         }
         match resolver.find(np) {
             Found::Missing => resolver.unnamed(pronoun),
@@ -449,7 +509,7 @@ impl Command<'_> {
             .map(|(_, (id, _))| Intent::Scene(id.clone()));
         let entity = || {
             let item = self.index.items.iter().find(|item| {
-                item.entity.domain() == crate::home::Domain::Scene
+                item.entity.domain() == Domain::Scene
                     && item.entity.all_names().any(|name| names(&self.lexicon.keys(name)))
             })?;
             let verb = crate::home::Verb::Activate;
@@ -480,7 +540,16 @@ impl Command<'_> {
             let reply = self.say("no_such_time", &[]);
             Box::new(Understanding::Refuse { reply, reason: RefuseReason::Condition })
         };
-        if times.is_empty() {
+        // 打开风扇二十分钟
+        times.extend(clause.values.iter().filter_map(|value| match value {
+            Value::Duration(seconds) => Some(Time::For(*seconds)),
+            Value::Number(_)
+            | Value::Percent(_)
+            | Value::Celsius(_)
+            | Value::Fahrenheit(_)
+            | Value::Kelvin(_) => None,
+        }));
+        if times.is_empty() || intents.is_empty() {
             return Ok(intents);
         }
         let lasting = times.iter().find_map(|time| match time {
@@ -549,13 +618,53 @@ impl Command<'_> {
 /// Adds an intent; actions go to the actions before them, and a scene that is already there is not run twice.
 fn push(intents: &mut Vec<Intent>, intent: Intent) {
     match (&intent, intents.last_mut()) {
-        (Intent::Actions(actions), Some(Intent::Actions(known))) => known.extend(actions.iter().cloned()),
+        (Intent::Actions(actions), Some(Intent::Actions(known))) => {
+            for action in actions {
+                if known.last() != Some(action) {
+                    known.push(action.clone());
+                }
+            }
+        }
         _ => {
             if !intents.contains(&intent) {
                 intents.push(intent);
             }
         }
     }
+}
+
+/// The noun phrases with a place that stands before the verb put into those after it ("in the kitchen, turn on
+/// the light"), and the exclusions. 除了客厅的灯都关掉 excludes a place and names the thing in one phrase.
+fn scoped(clause: &Clause, frame: &Frame) -> (Vec<Np>, Vec<Np>) {
+    let mut nps = frame.nps.clone();
+    let mut except = frame.except.clone();
+    if nps.is_empty()
+        && let [excluded] = except.as_mut_slice()
+    {
+        let things: Vec<Noun> = excluded.nouns.iter().filter(|noun| !noun.is_place()).cloned().collect();
+        let kinds = things.iter().all(|noun| !noun.classes.is_empty());
+        if excluded.is_place() || (kinds && things.len() < excluded.nouns.len()) {
+            excluded.nouns.retain(Noun::is_place);
+            let everything = Noun { classes: vec![Class::Everything], ..Noun::default() };
+            let nouns = if things.is_empty() { vec![everything] } else { things };
+            nps.push(Np { nouns, all: true, ..Np::default() });
+        }
+    }
+    let before = |np: &Np| clause.pred_at.is_some_and(|at| np.start < at);
+    let scopes = nps.len() > 1
+        && nps.first().is_some_and(|np| np.is_place() && before(np))
+        && nps.iter().skip(1).all(|np| !before(np));
+    if scopes {
+        let place = nps.remove(0);
+        for np in &mut nps {
+            let placed = !np.places.is_empty() || np.nouns.iter().any(Noun::is_place);
+            if !placed {
+                np.places.extend(place.places.iter().copied().filter(|word| *word != Word::House));
+                np.nouns.extend(place.nouns.iter().cloned());
+            }
+        }
+    }
+    (nps, except)
 }
 
 /// "the kitchen and hallway lights", "the lights in the kitchen and the hall": places take the thing of their
@@ -576,7 +685,7 @@ fn distributed(nps: &[Np]) -> Vec<Np> {
             .filter(|noun| !noun.is_place())
             .cloned()
             .map(|mut noun| {
-                noun.targets.retain(|target| matches!(target, super::index::Target::Scene(_)));
+                noun.targets.retain(|target| matches!(target, Target::Scene(_)));
                 noun
             })
             .filter(|noun| !noun.classes.is_empty())
@@ -599,13 +708,13 @@ fn named_areas(nps: &[Np], index: &HouseIndex) -> Option<Vec<usize>> {
     for noun in nps.iter().flat_map(|np| &np.nouns).filter(|noun| noun.is_place()) {
         for target in &noun.targets {
             match target {
-                super::index::Target::Area(area) => areas.push(*area),
-                super::index::Target::Floor(floor) => {
+                Target::Area(area) => areas.push(*area),
+                Target::Floor(floor) => {
                     areas.extend((0..index.areas.len()).filter(|area| {
                         index.areas.get(*area).is_some_and(|area| area.floor == Some(*floor))
                     }));
                 }
-                super::index::Target::Entity(_) | super::index::Target::Scene(_) => {}
+                Target::Entity(_) | Target::Scene(_) => {}
             }
         }
     }

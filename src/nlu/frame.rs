@@ -63,6 +63,10 @@ impl Frame {
             return Some(frame);
         }
         frame.pred = pred(clause)?;
+        // "Switch to 50 %" is no scene.
+        if frame.pred == Pred::Activate && clause.has_value() {
+            frame.pred = Pred::Set;
+        }
         frame.amount = amount(clause, frame.pred);
         if clause.word(Word::All) || clause.word(Word::Both) {
             for np in &mut frame.nps {

@@ -27,7 +27,7 @@ impl Command<'_> {
     }
 
     fn free_text_of(&self, tokens: &[Token], sentence: &Sentence) -> Option<Understanding> {
-        let explained = !sentence.row.iter().any(|span| span.is_unknown());
+        let explained = !sentence.row.iter().any(|span| span.is_unknown() || span.fuzzy);
         for template in &self.lexicon.templates {
             if template.purpose == Purpose::Play && (explained || sentence.asking) {
                 continue;

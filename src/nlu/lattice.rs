@@ -208,6 +208,9 @@ impl Lattice<'_> {
         let longest = if token.kind == Kind::Han { 6 } else { 1 };
         let mut part = String::new();
         for (offset, token) in self.tokens.iter().skip(at).take(longest).enumerate() {
+            if offset > 0 && token.kind != Kind::Han {
+                break;
+            }
             part.push_str(&token.key);
             if let Some(items) = self.index.with_part(&part) {
                 let items: Vec<usize> = items.iter().copied().filter(|item| (self.counts)(*item)).collect();
@@ -254,7 +257,7 @@ impl Lattice<'_> {
 
     fn misspelt_word(&self, at: usize, token: &Token, all: &mut Vec<(Span, f32)>) {
         let length = token.key.chars().count();
-        if length < 4 {
+        if length < 5 {
             return;
         }
         let limit = if length >= 8 { 2 } else { 1 };
@@ -263,7 +266,7 @@ impl Lattice<'_> {
         let kinds = self.lexicon.kind_words();
         for word in self.index.words().chain(kinds) {
             let size = word.chars().count();
-            if size < 4 || size.abs_diff(length) > limit || (word.chars().next() != first && length < 6) {
+            if size < 5 || size.abs_diff(length) > limit || (word.chars().next() != first && length < 7) {
                 continue;
             }
             let distance = strsim::damerau_levenshtein(&token.key, word);

@@ -94,7 +94,11 @@ impl Resolver<'_> {
                 .is_some_and(|floor| floor.level.is_some_and(test))
         };
         match word {
-            Word::Here => self.area.is_none_or(|area| item.area == Some(area)),
+            // Where "here" is must be known to act there.
+            Word::Here => match self.area {
+                Some(area) => item.area == Some(area),
+                None => self.frame.pred == Pred::Tell,
+            },
             Word::Outside => item.outside,
             Word::Upstairs => floor(&|level| level > 0),
             Word::Downstairs => floor(&|level| level <= 0),
@@ -193,7 +197,10 @@ impl Resolver<'_> {
             }
             return if items.is_empty() { Found::Nothing(np.text()) } else { Found::Items(items) };
         }
-        self.one_or_all(items, np, by_place)
+        match self.one_or_all(items, np, by_place) {
+            Found::Items(items) => Found::Items(self.those_on(items)),
+            other => other,
+        }
     }
 
     /// Curtains for blinds, where there are no blinds.
@@ -410,6 +417,43 @@ impl Resolver<'_> {
             return Found::Missing;
         }
         self.one_or_all(items, &np, false)
+    }
+
+    /// A remark about a place that is named.
+    pub fn remarked_at(&self, np: &Np) -> Found {
+        if !np.unknown.is_empty() {
+            return Found::Unknown(np.text());
+        }
+        let area = np.nouns.iter().flat_map(|noun| &noun.targets).find_map(|target| match target {
+            Target::Area(area) => Some(*area),
+            Target::Entity(_) | Target::Floor(_) | Target::Scene(_) => None,
+        });
+        let there = Resolver {
+            house: self.house,
+            index: self.index,
+            dialogue: self.dialogue,
+            area: area.or(self.area),
+            carried: Vec::new(),
+            frame: self.frame,
+        };
+        there.unnamed(false)
+    }
+
+    /// A change by steps is for what is on, where some of several are.
+    fn those_on(&self, items: Vec<usize>) -> Vec<usize> {
+        let stepped = matches!(
+            self.frame.amount,
+            Some(super::frame::Amount::Step { .. } | super::frame::Amount::By(_))
+        );
+        if !stepped || items.len() < 2 {
+            return items;
+        }
+        let on: Vec<usize> = items
+            .iter()
+            .copied()
+            .filter(|item| self.state(*item).and_then(State::text).is_some_and(|state| state != "off"))
+            .collect();
+        if on.is_empty() { items } else { on }
     }
 
     /// "Too bright in here": the lights that are on here.

@@ -121,7 +121,11 @@ fn push(tokens: &mut Vec<Token>, word: &mut String, spaced: &mut bool, lexicon: 
 }
 
 fn token(text: String, kind: Kind, spaced: bool, lexicon: &Lexicon) -> Token {
-    let key = if kind == Kind::Word { lexicon.stem(&text) } else { text.replace(',', "") };
+    let key = match kind {
+        Kind::Word => lexicon.stem(&text),
+        Kind::Number => text.replace(',', ""),
+        Kind::Han | Kind::Mark => text.clone(),
+    };
     let plural = kind == Kind::Word && key.len() < text.replace('\'', "").len();
     Token { text, key, kind, spaced, plural }
 }

@@ -215,3 +215,23 @@ fn attribute_question(span: &Span) -> bool {
         )
     })
 }
+
+impl Nlu {
+    /// How a sentence is cut into clauses, for people who write words for a language. Not a stable format.
+    pub fn explain(&self, request: &Request<'_>, house: &House) -> String {
+        let language = request.language.unwrap_or_else(|| self.detect_language(request.text));
+        let lexicon = self.lexicon(language);
+        let index = self.index(house, lexicon);
+        let sentence = Sentence::read(request, lexicon, &index);
+        let spans: Vec<String> = sentence
+            .row
+            .iter()
+            .map(|span| {
+                let text = text::joined(sentence.tokens.get(span.start..span.end).unwrap_or(&[]));
+                format!("{text}: {:?}", span.readings)
+            })
+            .collect();
+        let clauses = sentence.clauses(&index, lexicon);
+        format!("asking: {}\n{}\n{clauses:#?}", sentence.asking, spans.join("\n"))
+    }
+}
