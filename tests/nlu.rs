@@ -2,6 +2,8 @@
 
 #[path = "nlu/hard.rs"]
 mod hard;
+#[path = "nlu/hassil.rs"]
+mod hassil;
 #[path = "nlu/sets.rs"]
 mod sets;
 #[path = "nlu/slurp.rs"]
