@@ -85,13 +85,14 @@ async fn relay(
             cut = line.wait_for(|line| *line == Line::Cut) => { drop(cut); return }
             read = from.read(&mut buffer) => read,
         };
-        let Ok(count @ 1..) = read else { return };
+        // An end is news like any other: it does not pass a line that is frozen.
+        let count = read.unwrap_or(0);
         let Ok(now) =
             line.wait_for(|line| passes.contains(line) || *line == Line::Cut).await.map(|line| *line)
         else {
             return;
         };
-        if now == Line::Cut || to.write_all(&buffer[..count]).await.is_err() {
+        if now == Line::Cut || count == 0 || to.write_all(&buffer[..count]).await.is_err() {
             return;
         }
     }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use homeloop::clock::Clock;
-use homeloop::mqtt::link::{Link, LinkSettings, LinkState, Problem, Publish, QueueLimits, Version};
+use homeloop::mqtt::link::{
+    Link, LinkHandle, LinkSettings, LinkState, Problem, Publish, QueueLimits, Version,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -25,19 +27,19 @@ async fn f5_a_half_open_connection_is_noticed_and_replaced(broker: Broker) {
         keep_alive: Duration::from_secs(5),
         ..link_settings(proxy.address, name, version)
     };
-    let links = [
-        connect(settings("agent-5", Version::V5), &["a"]).await,
-        connect(settings("agent-311", Version::V311), &["a"]).await,
-    ];
+    let (new, _arrivals) = connect(settings("agent-5", Version::V5), &["a"]).await;
+    let (old, _arrivals) = connect(settings("agent-311", Version::V311), &["a"]).await;
     proxy.freeze();
-    for (link, _) in &links {
+    // Both at once: what a link tells is soon followed by what became of its next try.
+    let silent = async |link: &LinkHandle| {
         let mut state = link.state();
         let told = state
             .wait_for(|state| matches!(state, LinkState::Connecting { problem: Some(Problem::Silent), .. }));
         soon("the silence is noticed", told).await.expect("the link lives");
-    }
+    };
+    tokio::join!(silent(&new), silent(&old));
     proxy.heal();
-    for (link, _) in &links {
+    for link in [new, old] {
         let connection = soon("the link comes back", link.up()).await.expect("it is not stopped");
         assert!(connection >= 2, "{connection}");
     }
