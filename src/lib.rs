@@ -83,6 +83,7 @@ pub mod model;
 pub mod mqtt;
 pub mod nlu;
 pub mod policy;
+pub mod quarantine;
 pub mod schedule;
 pub mod settings;
 pub mod strict_json;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use homeloop::devices::discovery::Table;
+
 use super::data;
 use super::replay::payload;
 use super::world::World;
@@ -59,4 +61,16 @@ fn every_announcement_becomes_an_entity() {
     }
     println!("{total} announcements, {entities} entities; without one: {reasons:?}");
     assert!(wrong.is_empty(), "{} without an entity:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_short_names_are_the_protocols() {
+    let Some(folder) = data::folder() else { return };
+    let text = std::fs::read_to_string(folder.join("abbreviations.json")).unwrap();
+    let known: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (table, name) in [(Table::Entity, "entity"), (Table::Device, "device"), (Table::Origin, "origin")] {
+        for (short, full) in known[name].as_object().unwrap() {
+            assert_eq!(table.full(short), full.as_str(), "{name} {short}");
+        }
+    }
 }

@@ -51,7 +51,7 @@ struct Cover {
     payload_open: Option<String>,
     payload_close: Option<String>,
     payload_stop: Option<String>,
-    payload_stop_tilt: String,
+    payload_stop_tilt: Option<String>,
     set_position: Option<Command>,
     tilt: Option<Command>,
     range: Range,
@@ -96,7 +96,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         payload_open: fields.payload("payload_open", "OPEN")?,
         payload_close: fields.payload("payload_close", "CLOSE")?,
         payload_stop: fields.payload("payload_stop", "STOP")?,
-        payload_stop_tilt: fields.text_or("payload_stop_tilt", "STOP")?,
+        payload_stop_tilt: fields.payload("payload_stop_tilt", "STOP")?,
         set_position,
         tilt: fields.command("tilt_command_topic", "tilt_command_template")?,
         range,
@@ -144,7 +144,9 @@ impl Cover {
         if self.tilt.is_some() {
             actions.push(ActionSpec::new(Verb::OpenTilt));
             actions.push(ActionSpec::new(Verb::CloseTilt));
-            actions.push(ActionSpec::new(Verb::StopTilt));
+            if self.payload_stop_tilt.is_some() {
+                actions.push(ActionSpec::new(Verb::StopTilt));
+            }
             actions.push(ActionSpec::new(Verb::SetTiltPosition).with(percent(Arg::TiltPosition)));
         }
         actions
@@ -261,8 +263,8 @@ impl Component for Cover {
             Verb::OpenTilt => self.set_tilt(self.tilt_opened, None, out),
             Verb::CloseTilt => self.set_tilt(self.tilt_closed, None, out),
             Verb::StopTilt => {
-                if let Some(tilt) = &self.tilt {
-                    out.raw(&tilt.topic, self.payload_stop_tilt.clone());
+                if let (Some(tilt), Some(payload)) = (&self.tilt, &self.payload_stop_tilt) {
+                    out.raw(&tilt.topic, payload.clone());
                 }
                 Ok(())
             }

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use base64::Engine as _;
 use serde_json::Value;
 
 use super::availability::AvailabilityReader;
-use super::fields::{Command, Fields, Refusal};
+use super::fields::{Fields, Refusal};
+pub(super) use super::outbox::Outbox;
+pub(super) use super::view::View;
 use crate::devices::codec::{Codec, ConfirmHint, Decoded, EncodeError, Expiry, Fault, Message, Payload};
 use crate::devices::template::{RenderError, Scope, Template, Value as Engine};
 use crate::home::{Action, ActionSpec, Attr, Availability, State, Update};
@@ -79,7 +80,7 @@ impl Common {
         Ok(())
     }
 
-    fn scope<'a>(&'a self, state: &'a State) -> Scope<'a> {
+    pub fn scope<'a>(&'a self, state: &'a State) -> Scope<'a> {
         Scope { entity_id: &self.entity_id, name: &self.name, state }
     }
 
@@ -98,9 +99,9 @@ pub(super) enum Undefined {
     Raw,
 }
 
-/// One topic that a component reads, and as what.
+/// The topics that a component reads one value from, and as what.
 pub(super) struct Read<F> {
-    pub topic: String,
+    pub topics: Vec<String>,
     pub template: Option<Template>,
     pub field: F,
     pub undefined: Undefined,
@@ -116,7 +117,7 @@ impl<F> Read<F> {
         undefined: Undefined,
     ) -> Result<Option<Self>, Refusal> {
         let template = fields.template(template_key)?;
-        Ok(fields.subscribe(topic_key)?.map(|topic| Self { topic, template, field, undefined }))
+        Ok(fields.subscribe_all(topic_key)?.map(|topics| Self { topics, template, field, undefined }))
     }
 }
 
@@ -155,134 +156,6 @@ pub(super) trait Component: Send + Sync + 'static {
     }
 }
 
-/// The state as one message changes it.
-pub(super) struct View<'a, 'p> {
-    pub now: &'a State,
-    pub payload: &'a Payload<'p>,
-    /// Whether the text is the payload itself, so that its JSON is parsed already.
-    pub untouched: bool,
-    pub update: Update,
-}
-
-impl View<'_, '_> {
-    pub fn value(&self) -> Option<&str> {
-        match &self.update.value {
-            Some(value) => value.as_deref(),
-            None => self.now.text(),
-        }
-    }
-
-    pub fn attribute(&self, name: &str) -> Option<&Value> {
-        match self.update.attributes.iter().rev().find(|(known, _)| known == name) {
-            Some((_, value)) => value.as_ref(),
-            None => self.now.attributes.get(name),
-        }
-    }
-
-    /// Names of the attributes that are known now.
-    pub fn names(&self) -> impl Iterator<Item = &Attr> {
-        self.now.attributes.keys()
-    }
-
-    pub fn set(&mut self, value: impl Into<Cow<'static, str>>) {
-        self.update.value = Some(Some(value.into()));
-    }
-
-    pub fn set_unknown(&mut self) {
-        self.update.value = Some(None);
-    }
-
-    pub fn put(&mut self, name: impl Into<Attr>, value: impl Into<Value>) {
-        self.update.attributes.push((name.into(), Some(value.into())));
-    }
-
-    pub fn clear(&mut self, name: impl Into<Attr>) {
-        self.update.attributes.push((name.into(), None));
-    }
-
-    /// `text` as JSON; the payload's own parse is used where the text is the payload.
-    pub fn json(&self, text: &str) -> Option<Cow<'_, Value>> {
-        if self.untouched {
-            return self.payload.json().map(Cow::Borrowed);
-        }
-        serde_json::from_str(text).ok().map(Cow::Owned)
-    }
-}
-
-/// Collects the messages of one action.
-pub(super) struct Outbox<'a> {
-    pub now: &'a State,
-    common: &'a Common,
-    pub messages: Vec<Message>,
-}
-
-impl Outbox<'_> {
-    /// Adds the message of `command` for `value`; `vars` are further variables of its template.
-    pub fn send(
-        &mut self,
-        command: &Command,
-        value: impl Into<Engine>,
-        vars: &[(&'static str, Engine)],
-    ) -> Result<(), EncodeError> {
-        let value = value.into();
-        let payload = match &command.template {
-            None => value.to_string(),
-            Some(template) => {
-                let mut all = Vec::with_capacity(vars.len() + 1);
-                all.push(("value", value));
-                all.extend(vars.iter().cloned());
-                template.command(self.common.scope(self.now), &all).map_err(|error| {
-                    EncodeError::Template { template: template.source().to_owned(), error: error.to_string() }
-                })?
-            }
-        };
-        self.raw(&command.topic, payload);
-        Ok(())
-    }
-
-    pub fn raw(&mut self, topic: &str, payload: String) {
-        let bytes = python_bytes(&payload);
-        let (payload, payload_b64) = match bytes {
-            Some(bytes) => (String::new(), Some(base64::engine::general_purpose::STANDARD.encode(bytes))),
-            None => (payload, None),
-        };
-        self.messages.push(Message {
-            topic: topic.to_owned(),
-            payload,
-            payload_b64,
-            qos: self.common.qos.max(1),
-        });
-    }
-}
-
-/// The bytes of a Python bytes literal (`b'\xde\xad'`), which templates use for binary payloads.
-fn python_bytes(text: &str) -> Option<Vec<u8>> {
-    let quoted = text.strip_prefix('b')?;
-    let inner = ['\'', '"'].into_iter().find_map(|quote| quoted.strip_prefix(quote)?.strip_suffix(quote))?;
-    let mut out = Vec::new();
-    let mut rest = inner.chars();
-    while let Some(character) = rest.next() {
-        if character != '\\' {
-            let mut buffer = [0; 4];
-            out.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
-            continue;
-        }
-        match rest.next()? {
-            'x' => {
-                let digits: String = rest.by_ref().take(2).collect();
-                out.push(u8::from_str_radix(&digits, 16).ok()?);
-            }
-            'n' => out.push(b'\n'),
-            'r' => out.push(b'\r'),
-            't' => out.push(b'\t'),
-            '0' => out.push(0),
-            other if other.is_ascii() => out.push(other as u8),
-            _ => return None,
-        }
-    }
-    Some(out)
-}
-
 /// A component with its topics.
 pub(super) struct EntityCodec<C: Component> {
     common: Common,
@@ -302,7 +175,7 @@ impl<C: Component> EntityCodec<C> {
     fn reads(&self, topic: &str, now: &State, view: &mut View<'_, '_>) -> (bool, Option<Fault>) {
         let (mut any, mut fault) = (false, None);
         let payload = view.payload;
-        for read in self.reads.iter().filter(|read| matches(&read.topic, topic)) {
+        for read in self.reads.iter().filter(|read| read.topics.iter().any(|own| matches(own, topic))) {
             any = true;
             let text = match self.text(read, payload, now) {
                 Ok(Some(text)) => text,
@@ -377,7 +250,7 @@ impl<C: Component> EntityCodec<C> {
         for (name, value) in map.iter().filter(|(name, _)| legal(name)) {
             if !view.update.attributes.iter().any(|(known, _)| known == name) {
                 given.push(name.clone());
-                found.push((Cow::Owned(name.clone()), Some(value.clone())));
+                found.push((Cow::Owned(name.clone()), Some(value.clone()).filter(|value| !value.is_null())));
             }
         }
         view.update.attributes.extend(found);
@@ -416,7 +289,7 @@ impl<C: Component> EntityCodec<C> {
 
 impl<C: Component> Codec for EntityCodec<C> {
     fn subscriptions(&self) -> Vec<String> {
-        let mut topics: Vec<String> = self.reads.iter().map(|read| read.topic.clone()).collect();
+        let mut topics: Vec<String> = self.reads.iter().flat_map(|read| read.topics.clone()).collect();
         topics.extend(self.common.availability.iter().flat_map(|reader| reader.topics().map(str::to_owned)));
         topics.extend(self.common.attributes.iter().map(|(topic, _)| topic.clone()));
         topics.sort();

@@ -6,7 +6,9 @@
 use serde_json::{Map, Value};
 
 use super::trust::Reserved;
-use crate::devices::template::{Sandbox, Template, python_float};
+use crate::devices::codec::Payload;
+use crate::devices::template::{Sandbox, Scope, Template, python_float};
+use crate::home::State;
 
 /// Why an announcement is not accepted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -138,6 +140,18 @@ impl<'a> Fields<'a> {
         Err(self.wrong(key, &Value::from(topic), "a topic filter"))
     }
 
+    /// Topics to listen to. Announcements name one; our own readers of native announcements name several.
+    pub fn subscribe_all(&self, key: &str) -> Result<Option<Vec<String>>, Refusal> {
+        let Some(Value::Array(_)) = self.map.get(key) else {
+            return Ok(self.subscribe(key)?.map(|topic| vec![topic]));
+        };
+        let topics = self.list(key)?.unwrap_or_default();
+        match topics.iter().find(|topic| !valid_filter(topic)) {
+            Some(wrong) => Err(self.wrong(key, &Value::from(wrong.as_str()), "topic filters")),
+            None => Ok(Some(topics)),
+        }
+    }
+
     /// A topic to publish to: no wildcards, and none that is reserved.
     pub fn publish(&self, key: &str) -> Result<Option<String>, Refusal> {
         let Some(topic) = self.text(key)? else { return Ok(None) };
@@ -152,10 +166,20 @@ impl<'a> Fields<'a> {
 
     pub fn template(&self, key: &str) -> Result<Option<Template>, Refusal> {
         let Some(source) = self.text(key)? else { return Ok(None) };
-        self.sandbox
+        let template = self
+            .sandbox
             .compile(&source)
-            .map(Some)
-            .map_err(|error| Refusal::Template { key: key.into(), reason: error.to_string() })
+            .map_err(|error| Refusal::Template { key: key.into(), reason: error.to_string() })?;
+        if !template.is_plain() {
+            // The first rendering happens here, inside the crash marker; what it gives does not matter.
+            let state = State::default();
+            let _ = template.value(
+                &Payload::new(b"{}", false),
+                Scope { entity_id: "sensor.first", name: "", state: &state },
+                &[],
+            );
+        }
+        Ok(Some(template))
     }
 
     /// A command topic with its template, or `None` without the topic.

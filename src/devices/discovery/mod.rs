@@ -25,7 +25,9 @@ mod light;
 mod lock;
 mod message;
 mod names;
+mod native;
 mod number;
+mod outbox;
 mod quarantine;
 mod registry;
 mod select;
@@ -40,6 +42,7 @@ mod trust;
 mod update;
 mod vacuum;
 mod valve;
+mod view;
 mod water_heater;
 
 use std::sync::Arc;

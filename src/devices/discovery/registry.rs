@@ -1,15 +1,22 @@
 //! The life of announced items: who owns them, what they are called, when they are suspended.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod accept;
+mod ids;
+mod native_items;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use self::ids::Ids;
+use self::native_items::{NATIVE, device_names};
 use super::availability::AvailabilityReader;
 use super::build::{self, Made};
 use super::fields::{Fields, Refusal, text_of};
 use super::message::{self, Announced, Announcement};
 use super::names::{self, Names};
+use super::native::Natives;
 use super::quarantine::Quarantine;
 use super::topic::{ConfigTopic, ItemKey};
 use super::trust::{Pin, Pins, Reserved};
@@ -53,12 +60,13 @@ pub struct Discovery {
     gate: Gate,
     quarantine: Arc<dyn Quarantine>,
     pins: Pins,
-    taken: HashSet<EntityId>,
+    ids: Ids,
+    natives: Natives,
+    /// How many announced items name a device by this identifier or address.
+    devices: HashMap<String, usize>,
     items: HashMap<ItemKey, Item>,
     /// First owner of a unique id of a component.
     unique: HashMap<(String, String), ItemKey>,
-    /// Claimants of an object id, sorted by topic: the order gives the numbers.
-    claims: BTreeMap<(Domain, String), Vec<(String, ItemKey)>>,
     /// Items that another topic may take over.
     migrating: Vec<Migrating>,
     per_device: HashMap<String, usize>,
@@ -81,6 +89,8 @@ struct Item {
     entity: Entity,
     codec: Arc<dyn Codec>,
     availability: Option<Arc<AvailabilityReader>>,
+    /// Read from a device's own announcement.
+    native: bool,
     /// A definition that a person has to accept first.
     pending: Option<Map<String, Value>>,
 }
@@ -94,10 +104,11 @@ impl Discovery {
             gate: settings.gate,
             quarantine: settings.quarantine,
             pins: settings.pins,
-            taken: settings.taken,
+            ids: Ids::new(settings.taken),
+            natives: Natives::default(),
+            devices: HashMap::new(),
             items: HashMap::new(),
             unique: HashMap::new(),
-            claims: BTreeMap::new(),
             migrating: Vec::new(),
             per_device: HashMap::new(),
         }
@@ -106,7 +117,9 @@ impl Discovery {
     /// The topic filters whose messages are to be given to [`Discovery::on_message`].
     pub fn subscriptions(&self) -> Vec<String> {
         let prefix = &self.reserved.prefix;
-        vec![format!("{prefix}/+/+/config"), format!("{prefix}/+/+/+/config")]
+        let mut filters = vec![format!("{prefix}/+/+/config"), format!("{prefix}/+/+/+/config")];
+        filters.extend(Natives::subscriptions());
+        filters
     }
 
     /// What is pinned now, to be kept over restarts.
@@ -127,7 +140,9 @@ impl Discovery {
 
     /// Reads one message. Topics that are no discovery topics change nothing.
     pub fn on_message(&mut self, topic: &str, payload: &[u8], _retained: bool) -> Vec<DiscoveryChange> {
-        let Some(parsed) = ConfigTopic::parse(&self.reserved.prefix, topic) else { return Vec::new() };
+        let Some(parsed) = ConfigTopic::parse(&self.reserved.prefix, topic) else {
+            return self.native(topic, payload);
+        };
         let ignored =
             |why: &str| vec![DiscoveryChange::Ignored { topic: topic.to_owned(), why: why.to_owned() }];
         if parsed.node.as_deref() == Some(OWN_NODE) || parsed.object == OWN_NODE {
@@ -199,6 +214,9 @@ impl Discovery {
         config: Map<String, Value>,
         changes: &mut Vec<DiscoveryChange>,
     ) -> Result<(), Refusal> {
+        if !key.id.starts_with(NATIVE) {
+            self.prefer(&config, changes);
+        }
         let unique_id = config.get("unique_id").and_then(text_of);
         if let Some(unique_id) = &unique_id
             && let Some(owner) = self.unique.get(&(key.component.clone(), unique_id.clone()))
@@ -230,10 +248,7 @@ impl Discovery {
         // Everything is read once with a provisional id: a refusal leaves no trace.
         let provisional = names::numbered(domain, &object, 0);
         self.make(topic, &key, &config, provisional, &names.shown)?;
-        let claim = (domain, object.clone());
-        let claimants = self.claims.entry(claim.clone()).or_default();
-        claimants.push((topic.to_owned(), key.clone()));
-        claimants.sort();
+        let claim = self.ids.claim(domain, &object, topic, &key);
         if let Some(device) = &device {
             *self.per_device.entry(device.clone()).or_default() += 1;
         }
@@ -242,7 +257,7 @@ impl Discovery {
         }
         // Others first: their old ids may be the one that this item gets.
         self.renumber(&claim, changes);
-        let id = self.id_of(&claim, &key);
+        let id = self.ids.of(&claim, &key);
         let made = self.make(topic, &key, &config, id, &names.shown)?;
         self.keep(topic, key, config, object, unique_id, device, made, changes);
         Ok(())
@@ -261,6 +276,7 @@ impl Discovery {
         mut made: Made,
         changes: &mut Vec<DiscoveryChange>,
     ) {
+        let native = key.id.starts_with(NATIVE);
         let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
         let name = pin_name(&key, unique_id.as_deref());
         let why = match self.pins.0.get(&name) {
@@ -295,8 +311,14 @@ impl Discovery {
             entity: made.entity,
             codec: made.codec,
             availability: made.availability,
+            native,
             pending,
         };
+        if !native {
+            for name in device_names(&item.config) {
+                *self.devices.entry(name).or_default() += 1;
+            }
+        }
         self.items.insert(key, item);
     }
 
@@ -365,27 +387,6 @@ impl Discovery {
         item.device = device;
     }
 
-    /// A person accepts the present definition of a suspended entity.
-    pub fn accept(&mut self, id: &EntityId) -> Vec<DiscoveryChange> {
-        let found = self.items.iter().find(|(_, item)| item.entity.id == *id && item.pending.is_some());
-        let Some((key, item)) = found.map(|(key, item)| (key.clone(), item)) else { return Vec::new() };
-        let (topic, config) = (item.topic.clone(), item.config.clone());
-        let made = self
-            .naming(&key, &config)
-            .and_then(|(_, names)| self.make(&topic, &key, &config, id.clone(), &names.shown));
-        let made = match made {
-            Ok(made) => made,
-            Err(why) => return vec![DiscoveryChange::Refused { topic, why }],
-        };
-        let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
-        let Some(item) = self.items.get_mut(&key) else { return Vec::new() };
-        self.pins.0.insert(pin_name(&key, item.unique_id.as_deref()), pin);
-        item.pending = None;
-        item.entity = made.entity;
-        item.codec = made.codec;
-        vec![DiscoveryChange::Updated { entity: item.entity.clone(), codec: Arc::clone(&item.codec) }]
-    }
-
     /// Removes everything that `topic` owns.
     pub(super) fn remove_topic(&mut self, topic: &str) -> Vec<DiscoveryChange> {
         let mut keys: Vec<ItemKey> =
@@ -414,59 +415,20 @@ impl Discovery {
     }
 
     fn remove(&mut self, key: &ItemKey, changes: &mut Vec<DiscoveryChange>) {
-        let Some(item) = self.items.remove(key) else { return };
-        if let Some(unique_id) = item.unique_id {
+        let Some(mut item) = self.items.remove(key) else { return };
+        if !item.native {
+            self.forget_device(&item.config);
+        }
+        if let Some(unique_id) = item.unique_id.take() {
             self.unique.remove(&(key.component.clone(), unique_id));
         }
-        if let Some(count) = item.device.and_then(|device| self.per_device.get_mut(&device)) {
+        if let Some(count) = item.device.take().and_then(|device| self.per_device.get_mut(&device)) {
             *count = count.saturating_sub(1);
         }
         changes.push(DiscoveryChange::Removed(item.entity.id.clone()));
-        let claim = (build::domain(&key.component).unwrap_or(Domain::Other), item.object);
-        if let Some(claimants) = self.claims.get_mut(&claim) {
-            claimants.retain(|(_, known)| known != key);
-            if claimants.is_empty() {
-                self.claims.remove(&claim);
-            } else {
-                self.renumber(&claim, changes);
-            }
-        }
-    }
-
-    /// Gives the known claimants of an object id the numbers that they have now.
-    fn renumber(&mut self, claim: &(Domain, String), changes: &mut Vec<DiscoveryChange>) {
-        let claimants = self.claims.get(claim).cloned().unwrap_or_default();
-        let mut moved = Vec::new();
-        for (topic, key) in &claimants {
-            let id = self.id_of(claim, key);
-            let Some(item) = self.items.get(key).filter(|item| item.entity.id != id) else { continue };
-            let Ok(made) = self.make(topic, key, &item.config, id, &item.entity.name) else { continue };
-            // All old ids are free before the first new one is given.
-            changes.push(DiscoveryChange::Removed(item.entity.id.clone()));
-            moved.push((key, made));
-        }
-        for (key, made) in moved {
-            let Some(item) = self.items.get_mut(key) else { continue };
-            item.entity.id = made.entity.id;
-            item.codec = made.codec;
-            item.availability = made.availability;
-            changes.push(DiscoveryChange::Added {
-                entity: item.entity.clone(),
-                codec: Arc::clone(&item.codec),
-                initial: made.initial,
-            });
-        }
-    }
-
-    /// The id of `key` among the claimants of its object id.
-    fn id_of(&self, claim: &(Domain, String), key: &ItemKey) -> EntityId {
-        let claimants = self.claims.get(claim).map(Vec::as_slice).unwrap_or_default();
-        let place = claimants.iter().position(|(_, known)| known == key).unwrap_or(0);
-        (0..)
-            .map(|nth| names::numbered(claim.0, &claim.1, nth))
-            .filter(|id| !self.taken.contains(id))
-            .nth(place)
-            .unwrap_or_else(|| names::numbered(claim.0, &claim.1, place))
+        let claim = (build::domain(&key.component).unwrap_or(Domain::Other), item.object.clone());
+        self.ids.release(&claim, key);
+        self.renumber(&claim, changes);
     }
 
     fn fields<'a>(&'a self, config: &'a Map<String, Value>) -> Fields<'a> {

@@ -45,11 +45,11 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         let template = fields.template(key)?.ok_or_else(|| Refusal::Missing(key.into()))?;
         Ok(Command { topic: topic.clone(), template: Some(template) })
     };
-    let state_topic = fields.subscribe("state_topic")?;
+    let state_topics = fields.subscribe_all("state_topic")?;
     let read = |key: &str, field| -> Result<Option<Read<Field>>, Refusal> {
         let template = fields.template(key)?;
-        Ok(state_topic.clone().filter(|_| template.is_some()).map(|topic| Read {
-            topic,
+        Ok(state_topics.clone().filter(|_| template.is_some()).map(|topics| Read {
+            topics,
             template,
             field,
             undefined: Undefined::Ignore,
@@ -83,7 +83,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     let effect_list = effects(fields)?;
     let whites = Whites::read(fields)?;
     let actions = Abilities { modes: &modes, whites, effects: &effect_list, transition: true }.actions();
-    let reports = state_topic.is_some() && has("state_template");
+    let reports = state_topics.is_some() && has("state_template");
     let component = TemplateLight {
         on,
         off,

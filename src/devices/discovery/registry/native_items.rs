@@ -1,0 +1,101 @@
+//! Native announcements in the registry, and which of two announcements of one device counts.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::super::fields::{Refusal, text_of};
+use super::super::topic::ItemKey;
+use super::{Discovery, DiscoveryChange, ignored};
+
+/// How the ids of native items begin; no discovery topic can have such an id.
+pub(super) const NATIVE: &str = "native ";
+
+impl Discovery {
+    /// Reads a message that is no discovery message: perhaps a native announcement.
+    pub(super) fn native(&mut self, topic: &str, payload: &[u8]) -> Vec<DiscoveryChange> {
+        let native = match self.natives.read(topic, payload) {
+            None => return Vec::new(),
+            Some(Err(why)) => {
+                return vec![DiscoveryChange::Refused {
+                    topic: topic.to_owned(),
+                    why: Refusal::NotJson(why),
+                }];
+            }
+            Some(Ok(native)) => native,
+        };
+        let (known, mut items) = (&self.devices, native.items);
+        let before = items.len();
+        items.retain(|item| {
+            let names = item.config.as_ref().map(device_names).unwrap_or_default();
+            !names.iter().any(|name| known.contains_key(name))
+        });
+        let mut changes: Vec<DiscoveryChange> = native.note.iter().map(|note| ignored(topic, note)).collect();
+        if items.len() < before {
+            changes.push(ignored(topic, "the device announces itself through discovery too"));
+        }
+        let present: HashSet<&ItemKey> = items.iter().map(|item| &item.key).collect();
+        let mut gone: Vec<ItemKey> = self
+            .items
+            .iter()
+            .filter(|(key, item)| item.native && item.topic == topic && !present.contains(key))
+            .map(|(key, _)| key.clone())
+            .collect();
+        gone.sort();
+        for key in gone {
+            self.remove(&key, &mut changes);
+        }
+        changes.extend(self.announce(topic, items));
+        changes
+    }
+
+    /// A device that announces itself through discovery is no longer taken from its native announcement.
+    pub(super) fn prefer(&mut self, config: &Map<String, Value>, changes: &mut Vec<DiscoveryChange>) {
+        let names = device_names(config);
+        if names.iter().all(|name| self.devices.contains_key(name)) {
+            return;
+        }
+        let mut native: Vec<ItemKey> = self
+            .items
+            .iter()
+            .filter(|(_, item)| {
+                item.native && device_names(&item.config).iter().any(|name| names.contains(name))
+            })
+            .map(|(key, _)| key.clone())
+            .collect();
+        native.sort();
+        for key in native {
+            self.remove(&key, changes);
+        }
+    }
+
+    /// One announced item less names this device.
+    pub(super) fn forget_device(&mut self, config: &Map<String, Value>) {
+        for name in device_names(config) {
+            if let Some(count) = self.devices.get_mut(&name) {
+                *count -= 1;
+                if *count == 0 {
+                    self.devices.remove(&name);
+                }
+            }
+        }
+    }
+}
+
+/// What a device is called by: its identifiers, and addresses without their punctuation.
+pub(super) fn device_names(config: &Map<String, Value>) -> Vec<String> {
+    let Some(device) = config.get("device").and_then(Value::as_object) else { return Vec::new() };
+    let mut names = Vec::new();
+    match device.get("identifiers") {
+        Some(Value::Array(list)) => names.extend(list.iter().filter_map(text_of)),
+        Some(value) => names.extend(text_of(value)),
+        None => {}
+    }
+    for pair in device.get("connections").and_then(Value::as_array).into_iter().flatten() {
+        if let Some(address) = pair.get(1).and_then(text_of) {
+            let plain = address.chars().filter(char::is_ascii_hexdigit).collect::<String>();
+            names.push(format!("address {}", plain.to_ascii_lowercase()));
+        }
+    }
+    names
+}

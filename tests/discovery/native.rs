@@ -1,0 +1,142 @@
+//! Devices that announce themselves in their own words.
+
+use homeloop::home::{Action, Arg, ArgValue, EntityId, Verb};
+
+use super::data;
+use super::replay::payload;
+use super::world::World;
+
+fn sent(world: &World, id: &str, verb: Verb, args: &[(Arg, ArgValue)]) -> Vec<(String, String)> {
+    let seen = &world.entities[&EntityId::parse(id).unwrap()];
+    assert!(seen.entity.action(verb).is_some(), "{id} offers {verb}");
+    let mut action = Action::new(seen.entity.id.clone(), verb);
+    for (arg, value) in args {
+        action = action.with(*arg, value.clone());
+    }
+    let messages = seen.codec.encode(&action, &seen.state).unwrap();
+    messages.into_iter().map(|message| (message.topic, message.payload)).collect()
+}
+
+fn shown(world: &World, id: &str) -> String {
+    world.entities.get(&EntityId::parse(id).unwrap()).map_or_else(|| "missing".into(), |seen| seen.shown())
+}
+
+const TASMOTA: &str = r#"{"dn":"Plug","fn":["Plug",null],"mac":"AABBCCDDEEFF","md":"Generic","ofln":"Offline",
+    "onln":"Online","t":"plug","ft":"%prefix%/%topic%/","tp":["cmnd","stat","tele"],"rl":[1,0],"swc":[-1],
+    "so":{"30":0},"lt_st":0,"ver":1}"#;
+
+#[test]
+fn a_tasmota_relay_reads_both_of_its_topics_and_never_its_own_echo() {
+    let mut world = World::new();
+    world.message("tasmota/discovery/AABBCCDDEEFF/config", TASMOTA.as_bytes(), true);
+    world.message("tele/plug/LWT", b"Online", true);
+    assert_eq!(shown(&world, "switch.plug"), "unknown");
+    world.message("tele/plug/STATE", br#"{"POWER":"ON"}"#, false);
+    assert_eq!(shown(&world, "switch.plug"), "on");
+    world.message("cmnd/plug/POWER", b"OFF", false);
+    assert_eq!(shown(&world, "switch.plug"), "on", "a command is no report");
+    world.message("stat/plug/RESULT", br#"{"POWER":"OFF"}"#, false);
+    world.message("stat/plug/RESULT", br#"{"Dimmer":3}"#, false);
+    assert_eq!(shown(&world, "switch.plug"), "off");
+    assert_eq!(sent(&world, "switch.plug", Verb::TurnOn, &[]), [("cmnd/plug/POWER".into(), "ON".into())]);
+    world.message("tasmota/discovery/AABBCCDDEEFF/config", b"", true);
+    assert!(world.entities.is_empty());
+}
+
+#[test]
+fn a_device_that_is_seen_twice_is_one_entity() {
+    let single = br#"{"name":"Plug","uniq_id":"x","cmd_t":"cmnd/plug/POWER","stat_t":"tele/plug/STATE",
+        "dev":{"cns":[["mac","AA:BB:CC:DD:EE:FF"]],"name":"Plug"}}"#;
+    let switches =
+        |world: &World| world.entities.keys().filter(|id| id.as_str().starts_with("switch.")).count();
+    for order in [["native", "discovery"], ["discovery", "native"]] {
+        let mut world = World::new();
+        for kind in order {
+            match kind {
+                "native" => world.message("tasmota/discovery/AABBCCDDEEFF/config", TASMOTA.as_bytes(), true),
+                _ => world.message("homeassistant/switch/x/config", single, true),
+            }
+        }
+        assert_eq!(switches(&world), 1, "{order:?}");
+        assert_eq!(world.entities.len(), 1, "{order:?}: nothing is left of the native announcement");
+    }
+}
+
+#[test]
+fn a_zigbee2mqtt_list_gives_entities_with_states_and_commands() {
+    let list = br#"[{"ieee_address":"0x1","type":"Coordinator","friendly_name":"C"},
+        {"ieee_address":"0x2","type":"Router","friendly_name":"desk lamp","definition":{"vendor":"V","model":"M",
+        "description":"Lamp","exposes":[{"type":"light","features":[
+            {"name":"state","property":"state","value_on":"ON","value_off":"OFF"},
+            {"name":"brightness","property":"brightness","value_max":254},
+            {"name":"color_temp","property":"color_temp","value_min":250,"value_max":454}]}]}},
+        {"ieee_address":"0x3","type":"EndDevice","friendly_name":"door","definition":{"vendor":"V","model":"M",
+        "description":"Contact","exposes":[
+            {"type":"binary","name":"contact","property":"contact","value_on":false,"value_off":true,"access":1},
+            {"type":"numeric","name":"battery","property":"battery","unit":"%","access":1,"category":"diagnostic"}]}}]"#;
+    let mut world = World::new();
+    world.message("zigbee2mqtt/bridge/devices", list, true);
+    world.message("zigbee2mqtt/bridge/state", br#"{"state":"online"}"#, true);
+    world.message(
+        "zigbee2mqtt/desk lamp",
+        br#"{"state":"ON","brightness":127,"color_temp":370,"color_mode":"color_temp"}"#,
+        false,
+    );
+    world.message("zigbee2mqtt/door", br#"{"contact":false,"battery":90}"#, false);
+    assert_eq!(world.entities.len(), 3, "{:?}", world.entities.keys());
+    assert_eq!(shown(&world, "light.desk_lamp"), "on");
+    let brightness = [(Arg::BrightnessPct, ArgValue::Number(100.0))];
+    assert_eq!(
+        sent(&world, "light.desk_lamp", Verb::TurnOn, &brightness),
+        [("zigbee2mqtt/desk lamp/set".into(), r#"{"state":"ON","brightness":254}"#.into())]
+    );
+    let door: Vec<_> = world.entities.values().map(|seen| seen.shown()).collect();
+    assert_eq!(door, ["on", "on", "90"], "{:?}", world.entities.keys());
+    world.message("zigbee2mqtt/door/availability", br#"{"state":"offline"}"#, false);
+    assert_eq!(shown(&world, "sensor.door_battery"), "unavailable");
+    // A list without the lamp: it is gone.
+    world.message("zigbee2mqtt/bridge/devices", b"[]", true);
+    assert!(world.entities.is_empty());
+}
+
+#[test]
+fn a_shelly_is_known_by_its_notifications() {
+    let mut world = World::new();
+    let full = br#"{"src":"shellyplus1pm-a8032ab12345","method":"NotifyFullStatus","params":{"ts":1.0,
+        "switch:0":{"id":0,"output":false,"apower":0.0},"input:0":{"id":0,"state":false},"sys":{"uptime":3}}}"#;
+    world.message("shellyplus1pm-a8032ab12345/events/rpc", full, false);
+    world.message("shellyplus1pm-a8032ab12345/online", b"true", true);
+    let id = "switch.shellyplus1pm_a8032ab12345_switch_0";
+    let delta = br#"{"method":"NotifyStatus","params":{"switch:0":{"id":0,"output":true}}}"#;
+    world.message("shellyplus1pm-a8032ab12345/events/rpc", delta, false);
+    assert_eq!(shown(&world, id), "on");
+    let power = br#"{"method":"NotifyStatus","params":{"switch:0":{"id":0,"apower":7.5}}}"#;
+    world.message("shellyplus1pm-a8032ab12345/events/rpc", power, false);
+    assert_eq!(shown(&world, id), "on", "a message about something else says nothing about the output");
+    assert_eq!(shown(&world, "sensor.shellyplus1pm_a8032ab12345_switch_0_power"), "7.5");
+    world.message("shellyplus1pm-a8032ab12345/status/switch:0", br#"{"id":0,"output":false}"#, false);
+    assert_eq!(shown(&world, id), "off");
+    let call = r#"{"id":1,"src":"homeloop","method":"Switch.Set","params":{"id":0,"on":true}}"#;
+    assert_eq!(sent(&world, id, Verb::TurnOn, &[]), [("shellyplus1pm-a8032ab12345/rpc".into(), call.into())]);
+}
+
+#[test]
+fn recorded_lists_of_zigbee2mqtt_are_read_without_a_refusal() {
+    let Some(folder) = data::folder() else { return };
+    let big = std::fs::read(folder.join("big_bridge_devices.json")).unwrap();
+    let mut lists = vec![big];
+    for message in data::lines("zigbee2mqtt_bridge.jsonl") {
+        if message["topic"].as_str().is_some_and(|topic| topic.ends_with("/bridge/devices")) {
+            lists.push(payload(&message));
+        }
+    }
+    let mut entities = 0;
+    for list in &lists {
+        let mut world = World::new();
+        world.message("zigbee2mqtt/bridge/devices", list, true);
+        entities += world.entities.len();
+        let refused: Vec<_> = world.notes.iter().filter(|note| note.starts_with("Refused")).take(5).collect();
+        assert!(refused.is_empty(), "{refused:?}");
+    }
+    println!("{} lists, {entities} entities", lists.len());
+}
