@@ -84,18 +84,18 @@ pub async fn serve(
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindError {
     #[error(
-        "{0} can be reached from the network and would carry tokens in plain text: set http.tls, or \
-         http.allow_plain_network = true where a proxy or a trusted network is meant"
+        "{0} can be reached from the network and would carry tokens in plain text: set http.tls_cert and \
+         http.tls_key, or http.insecure_lan = true where a proxy or a trusted network is meant"
     )]
     PlainNetwork(SocketAddr),
 }
 
 /// Whether the server may listen on `address`: beyond loopback only with TLS, or where the owner said so.
-pub fn check_bind(address: SocketAddr, tls: bool, allow_plain_network: bool) -> Result<(), BindError> {
+pub fn check_bind(address: SocketAddr, tls: bool, insecure_lan: bool) -> Result<(), BindError> {
     if address.ip().to_canonical().is_loopback() || tls {
         return Ok(());
     }
-    if !allow_plain_network {
+    if !insecure_lan {
         return Err(BindError::PlainNetwork(address));
     }
     tracing::warn!(%address, "HTTP without TLS can be reached from the network; tokens travel in plain text");
