@@ -9,10 +9,10 @@ use super::event::{CallId, Event};
 use super::log::{TaskLog, TaskLogOf};
 use super::run::Cancel;
 use super::state::{Phase, TaskState};
-use crate::actuate::{AskError, Outcome, OutcomeEntry, Plan, PlanError, Question, RedeemError, StoreError};
+use crate::actuate::{AskError, Outcome, OutcomeEntry, Plan, PlanError, Question, StoreError};
 use crate::home::Action;
 use crate::journal::JournalError;
-use crate::policy::{Approval, ApprovalState, Asked, Decided, Decision, Permit, Verdict};
+use crate::policy::{Approval, Asked, Decided, Decision, Permit, Verdict};
 
 impl Agent {
     /// Plans and decides about `actions`. With `part`, what needs nobody does not wait for what needs a person.
@@ -210,17 +210,9 @@ impl Agent {
         approval: &str,
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
-        let outcomes = match self.door.redeem(approval).await {
-            Ok((plan, permit)) => {
-                let record = TaskLogOf { log, call: id.clone() };
-                self.door.perform(&plan, permit, &record, &cancel.token).await
-            }
-            Err(RedeemError::NotApproved(ApprovalState::Uncertain)) => {
-                self.door.settle_uncertain(approval).await.unwrap_or_else(|error| {
-                    tracing::error!(%approval, %error, "what became of an approved action cannot be told");
-                    Vec::new()
-                })
-            }
+        let record = TaskLogOf { log, call: id.clone() };
+        let outcomes = match self.door.carry_out(approval, &record, &cancel.token).await {
+            Ok(outcomes) => outcomes,
             Err(error) => {
                 tracing::warn!(%approval, %error, "an approved plan is not carried out");
                 not_sent(&self.door.actions_of(approval).await, "invalidated")

@@ -39,8 +39,11 @@ impl Check {
         for name in unknown {
             println!("policy: {name} is not in the home file; it may still announce itself");
         }
-        println!("effective policy:");
-        println!("{}", serde_json::to_string_pretty(&policy)?);
+        if common.json {
+            println!("{}", serde_json::to_string_pretty(&policy)?);
+        } else {
+            print!("{policy}");
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

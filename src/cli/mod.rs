@@ -10,6 +10,7 @@ mod demo;
 mod eval;
 mod journal;
 mod manual;
+mod policy;
 mod print;
 mod run;
 
@@ -73,6 +74,8 @@ enum Command {
     Tail,
     /// Check settings, home file, policy and profiles, and print the effective policy.
     Check(check::Check),
+    /// Tell what the rules say about a sentence, or print them.
+    Policy(policy::PolicyCommand),
     /// Show a task as a readable trajectory, the last tasks, or verify and export the journal.
     Journal(journal::Journal),
     /// Run the tasks of a file over simulated homes and report what came out right.
@@ -111,6 +114,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Schedules(schedules) => block_on(schedules.run(common)),
         Command::Tail => block_on(client::tail(common)),
         Command::Check(check) => check.run(&common),
+        Command::Policy(policy) => policy.run(&common),
         Command::Journal(journal) => block_on(journal.run(common)),
         Command::Eval(eval) => eval.run(&common),
         Command::Completions { shell } => Ok(manual::completions(shell)),
