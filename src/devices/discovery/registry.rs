@@ -3,6 +3,7 @@
 mod accept;
 mod ids;
 mod native_items;
+mod pinning;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use self::ids::Ids;
-use self::native_items::{NATIVE, device_names};
+use self::native_items::NATIVE;
+use self::pinning::New;
 use super::availability::AvailabilityReader;
 use super::build::{self, Made};
 use super::fields::{Fields, Refusal, text_of};
@@ -19,7 +21,7 @@ use super::names::{self, Names};
 use super::native::Natives;
 use super::quarantine::Quarantine;
 use super::topic::{ConfigTopic, ItemKey};
-use super::trust::{Pin, Pins, Reserved};
+use super::trust::{Pins, Reserved};
 use super::{DiscoveryChange, MAX_PER_DEVICE, OWN_NODE};
 use crate::devices::codec::Codec;
 use crate::devices::template::Sandbox;
@@ -247,7 +249,7 @@ impl Discovery {
         };
         // Everything is read once with a provisional id: a refusal leaves no trace.
         let provisional = names::numbered(domain, &object, 0);
-        self.make(topic, &key, &config, provisional, &names.shown)?;
+        let first = self.make(topic, &key, &config, provisional, &names.shown)?;
         let claim = self.ids.claim(domain, &object, topic, &key);
         if let Some(device) = &device {
             *self.per_device.entry(device.clone()).or_default() += 1;
@@ -258,133 +260,13 @@ impl Discovery {
         // Others first: their old ids may be the one that this item gets.
         self.renumber(&claim, changes);
         let id = self.ids.of(&claim, &key);
-        let made = self.make(topic, &key, &config, id, &names.shown)?;
-        self.keep(topic, key, config, object, unique_id, device, made, changes);
-        Ok(())
-    }
-
-    /// Stores a new item and pins it; what is not trusted yet only reports.
-    #[allow(clippy::too_many_arguments)]
-    fn keep(
-        &mut self,
-        topic: &str,
-        key: ItemKey,
-        config: Map<String, Value>,
-        object: String,
-        unique_id: Option<String>,
-        device: Option<String>,
-        mut made: Made,
-        changes: &mut Vec<DiscoveryChange>,
-    ) {
-        let native = key.id.starts_with(NATIVE);
-        let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
-        let name = pin_name(&key, unique_id.as_deref());
-        let why = match self.pins.0.get(&name) {
-            Some(known) => known.suspends(&pin),
-            None if self.accept == Accept::Manual && !made.entity.actions.is_empty() => {
-                Some("a person has to accept new devices".to_owned())
-            }
-            None => {
-                self.pins.0.insert(name, pin);
-                None
-            }
+        let made = match first.entity.id == id {
+            true => first,
+            false => self.make(topic, &key, &config, id, &names.shown)?,
         };
-        let pending = why.is_some().then(|| config.clone());
-        if pending.is_some() {
-            made.entity.actions.clear();
-        }
-        let id = made.entity.id.clone();
-        changes.push(DiscoveryChange::Added {
-            entity: made.entity.clone(),
-            codec: Arc::clone(&made.codec),
-            initial: made.initial,
-        });
-        if let Some(why) = why {
-            changes.push(DiscoveryChange::Suspended { entity: id, why });
-        }
-        let item = Item {
-            topic: topic.to_owned(),
-            config,
-            object,
-            unique_id,
-            device,
-            entity: made.entity,
-            codec: made.codec,
-            availability: made.availability,
-            native,
-            pending,
-        };
-        if !native {
-            for name in device_names(&item.config) {
-                *self.devices.entry(name).or_default() += 1;
-            }
-        }
-        self.items.insert(key, item);
-    }
-
-    /// A known item with a changed announcement: capabilities are replaced at once, unless a person must look first.
-    fn change(
-        &mut self,
-        key: &ItemKey,
-        config: Map<String, Value>,
-        changes: &mut Vec<DiscoveryChange>,
-    ) -> Result<(), Refusal> {
-        let Some(item) = self.items.get(key) else { return Ok(()) };
-        let (topic, id) = (item.topic.clone(), item.entity.id.clone());
-        let (_, names) = self.naming(key, &config)?;
-        let made = self.make(&topic, key, &config, id.clone(), &names.shown)?;
-        let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
-        let unique_id = config.get("unique_id").and_then(text_of);
-        let name = pin_name(key, unique_id.as_deref());
-        let why = self.pins.0.get(&name).and_then(|known| known.suspends(&pin));
-        let waits = self.accept == Accept::Manual && !self.pins.0.contains_key(&name);
-        self.move_device(key, &config);
-        let Some(item) = self.items.get_mut(key) else { return Ok(()) };
-        if let Some(why) = why {
-            // The codec stays the accepted one: it keeps reading, and nothing is sent in the new way.
-            item.entity.actions.clear();
-            item.pending = Some(config.clone());
-            item.config = config;
-            changes.push(DiscoveryChange::Updated {
-                entity: item.entity.clone(),
-                codec: Arc::clone(&item.codec),
-            });
-            changes.push(DiscoveryChange::Suspended { entity: id, why });
-            return Ok(());
-        }
-        if let (Some(before), Some(after)) = (&item.availability, &made.availability) {
-            after.inherit(before);
-        }
-        item.availability = made.availability;
-        item.codec = made.codec;
-        item.entity = made.entity;
-        item.pending = None;
-        item.config = config;
-        if waits {
-            item.entity.actions.clear();
-            item.pending = Some(item.config.clone());
-        } else {
-            self.pins.0.insert(name, pin);
-        }
-        changes
-            .push(DiscoveryChange::Updated { entity: item.entity.clone(), codec: Arc::clone(&item.codec) });
+        let new = New { topic: topic.to_owned(), key, config, object, unique_id, device };
+        self.keep(new, made, changes);
         Ok(())
-    }
-
-    /// Counts an item for its new device when the announcement moved it.
-    fn move_device(&mut self, key: &ItemKey, config: &Map<String, Value>) {
-        let device = config.get("device").and_then(Value::as_object).and_then(build::device_id);
-        let Some(item) = self.items.get_mut(key) else { return };
-        if item.device == device {
-            return;
-        }
-        if let Some(count) = item.device.take().and_then(|old| self.per_device.get_mut(&old)) {
-            *count = count.saturating_sub(1);
-        }
-        if let Some(device) = &device {
-            *self.per_device.entry(device.clone()).or_default() += 1;
-        }
-        item.device = device;
     }
 
     /// Removes everything that `topic` owns.

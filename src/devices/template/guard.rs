@@ -10,14 +10,15 @@ use super::registry::Names;
 /// Brackets within brackets.
 const MAX_BRACKETS: usize = 24;
 /// Blocks (`if`, `for`, `macro`…) within blocks.
-const MAX_BLOCKS: usize = 16;
+const MAX_BLOCKS: usize = 48;
 /// Operators, filters and lookups in one tag: each may be one level of the syntax tree.
 const MAX_LINKS: usize = 256;
 
 /// Checks the source; it says nothing about the grammar.
 pub(super) fn check(source: &str, names: &Names) -> Result<(), CompileError> {
     let mut rest = source;
-    let mut blocks = 0usize;
+    // Levels that each open block counts for: an `elif` nests in the `if` before it, and ends with it.
+    let mut blocks: Vec<usize> = Vec::new();
     while let Some(start) = rest.find('{') {
         let after = rest.get(start + 1..).unwrap_or_default();
         match after.bytes().next() {
@@ -32,21 +33,23 @@ pub(super) fn check(source: &str, names: &Names) -> Result<(), CompileError> {
                 let tag = Tag::read(inner, kind, names)?;
                 match tag.word {
                     "if" | "for" | "macro" | "call" | "filter" | "with" | "block" | "autoescape" => {
-                        blocks += 1
+                        blocks.push(1)
                     }
-                    "set" if !tag.assigns => blocks += 1,
-                    word if word.starts_with("end") => blocks = blocks.saturating_sub(1),
-                    "elif" | "else" => blocks += 1,
+                    "set" if !tag.assigns => blocks.push(1),
+                    "elif" | "else" => {
+                        if let Some(levels) = blocks.last_mut() {
+                            *levels += 1;
+                        }
+                    }
                     "include" | "import" | "from" | "extends" => {
                         return Err(CompileError::Unknown { what: "statement", name: tag.word.into() });
                     }
+                    word if word.starts_with("end") => {
+                        blocks.pop();
+                    }
                     _ => {}
                 }
-                if tag.word == "endif" || tag.word == "endfor" {
-                    // An `elif` chain nests as deep as it is long; it ends with its `if`.
-                    blocks = blocks.min(MAX_BLOCKS);
-                }
-                if blocks > MAX_BLOCKS * 4 {
+                if blocks.iter().sum::<usize>() > MAX_BLOCKS {
                     return Err(CompileError::TooDeep("blocks"));
                 }
                 rest = tag.rest;

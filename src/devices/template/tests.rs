@@ -117,3 +117,9 @@ fn text_is_formatted_as_python_formats_it() {
         assert_eq!(value(source, "42").unwrap(), result, "{source}");
     }
 }
+
+#[test]
+fn many_blocks_one_after_another_are_not_deep() {
+    let source = "{% if value %}a{% else %}b{% endif %}".repeat(50);
+    assert_eq!(value(&source, "x").unwrap(), "a".repeat(50));
+}

@@ -4,6 +4,7 @@
 //! registry and one set of rules. A device that also announces itself through Home Assistant's discovery is taken
 //! from there, and from here only until then.
 
+mod classes;
 mod shelly;
 mod tasmota;
 mod zigbee2mqtt;

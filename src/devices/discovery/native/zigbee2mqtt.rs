@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::classes::{binary_class, class};
 use super::{Native, announced, keys};
 use crate::devices::discovery::message::Announced;
 
@@ -377,36 +378,4 @@ impl Device<'_> {
         }
         Some(self.made(component, name, config))
     }
-}
-
-/// Device classes of the common numeric properties.
-fn class(property: &str) -> Option<&'static str> {
-    Some(match property {
-        "temperature" | "device_temperature" | "local_temperature" => "temperature",
-        "humidity" => "humidity",
-        "battery" => "battery",
-        "pressure" => "atmospheric_pressure",
-        "power" => "power",
-        "energy" => "energy",
-        "voltage" => "voltage",
-        "current" => "current",
-        "co2" => "carbon_dioxide",
-        "pm25" => "pm25",
-        _ => return None,
-    })
-}
-
-fn binary_class(property: &str) -> Option<&'static str> {
-    Some(match property {
-        "contact" => "door",
-        "occupancy" | "presence" => "occupancy",
-        "water_leak" => "moisture",
-        "smoke" => "smoke",
-        "gas" => "gas",
-        "carbon_monoxide" => "carbon_monoxide",
-        "tamper" => "tamper",
-        "vibration" => "vibration",
-        "battery_low" => "battery",
-        _ => return None,
-    })
 }
