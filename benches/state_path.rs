@@ -39,11 +39,11 @@ impl Port for NoPort {
 }
 
 /// A house of lights with one profile, and the topic of each.
-fn house(profile: &str, size: usize) -> (Registry, Vec<String>) {
+fn house(profile: &str, size: usize) -> (Registry<dyn Port>, Vec<String>) {
     let profiles = Profiles::embedded().expect("the profiles of the binary are right");
     let profile = profiles.get(profile).expect("it is one of them");
     let house = SharedHouse::new(House::new(Places::default()));
-    let registry = Registry::new(house.clone());
+    let registry = Registry::<dyn Port>::new(house.clone());
     let port: Arc<dyn Port> = Arc::new(NoPort);
     let mut topics = Vec::new();
     for number in 0..size {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 
+use crate::devices::registry::Registry;
 use crate::devices::{Codec, Message};
 use crate::home::{Action, EntityId};
 
@@ -39,6 +40,12 @@ pub enum SendError {
 pub trait Codecs: Send + Sync {
     /// The codec of an entity and the port that its messages go through.
     fn codec(&self, entity: &EntityId) -> Option<(Arc<dyn Codec>, Arc<dyn Port>)>;
+}
+
+impl Codecs for Registry<dyn Port> {
+    fn codec(&self, entity: &EntityId) -> Option<(Arc<dyn Codec>, Arc<dyn Port>)> {
+        self.speaker(entity)
+    }
 }
 
 /// Codes and keys by name. What stands as `${secret:name}` in a plan is filled in inside the door only.

@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::household::Keeper;
 use super::retained::InJournal;
 use super::{App, discovery, schedules};
-use crate::actuate::{Containment, Door, DoorParts, NoSecrets};
+use crate::actuate::{Containment, Door, DoorParts, NoSecrets, Port};
 use crate::agent::{Agent, Conversations, Parts, Queue};
 use crate::clock::Clock;
 use crate::devices::registry::Registry;
@@ -82,7 +82,7 @@ impl App {
         };
         let broker_address = broker.as_ref().map(EmbeddedBroker::address);
         let house = SharedHouse::new(home.house());
-        let registry = Arc::new(Registry::new(house.clone()));
+        let registry = Arc::new(Registry::<dyn Port>::new(house.clone()));
         let mut filters = topics.subscriptions();
         filters.push(topics.every_approval());
         let link_settings = link_settings(&settings, &topics, broker_address, own)?;
@@ -336,7 +336,7 @@ fn secret(path: &Path) -> std::io::Result<SecretString> {
 }
 
 /// Gives every entity of the home file its codec, and subscribes to what they listen to.
-fn register(home: &HomeFile, registry: &Registry, link: &LinkHandle) -> Result<(), BuildError> {
+fn register(home: &HomeFile, registry: &Registry<dyn Port>, link: &LinkHandle) -> Result<(), BuildError> {
     let port = Arc::new(link.clone());
     for known in &home.entities {
         if let Some(codec) = &known.codec {

@@ -10,6 +10,7 @@ mod mqtt;
 mod retained;
 mod schedules;
 mod service;
+pub mod simulation;
 mod started;
 mod views;
 
@@ -22,7 +23,7 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::actuate::{Door, NotRecorded, Record};
+use crate::actuate::{Door, NotRecorded, Port, Record};
 use crate::agent::Queue;
 use crate::clock::Clock;
 use crate::devices::registry::Registry;
@@ -51,7 +52,7 @@ pub struct App {
     settings: Settings,
     clock: Clock,
     house: SharedHouse,
-    registry: Arc<Registry>,
+    registry: Arc<Registry<dyn Port>>,
     discovery: discovery::Discovered,
     link: LinkHandle,
     topics: Topics,

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::print::{self, Lines};
 use super::{Common, run};
 use crate::agent::{Command, Event, Submitted, TaskEvent, TaskResult};
-use crate::app::{App, Setup};
+use crate::app::{App, Setup, simulation};
 use crate::clock::Clock;
 use crate::devices::profile::{Profiles, Said};
 use crate::devices::simulate::{self, World};
@@ -133,7 +133,7 @@ impl Simulation {
                 }
             }
         };
-        let running = tokio::spawn(simulate::run(world, messages(arrivals), say, token));
+        let running = tokio::spawn(simulation::run(world, messages(arrivals), say, token));
         Ok(Self { link, stop, running })
     }
 

@@ -13,7 +13,6 @@ use chrono::{DateTime, Utc};
 
 use super::filters::Filters;
 use super::{Codec, Decoded, Fault, Payload};
-use crate::actuate::{Codecs, Port};
 use crate::home::{EntityId, SharedHouse, Stamp, State};
 
 /// Longest state message that is decoded, in bytes. Longer ones are counted as faults.
@@ -60,36 +59,35 @@ pub struct Counts {
     pub faults: u64,
 }
 
-/// Codecs by entity, and the entities by topic filter.
-pub struct Registry {
+/// Codecs by entity with the port `P` that their messages leave through, and the entities by topic filter.
+pub struct Registry<P: ?Sized> {
     house: SharedHouse,
-    inner: RwLock<Inner>,
+    inner: RwLock<Inner<P>>,
     messages: AtomicU64,
     unread: AtomicU64,
     faults: AtomicU64,
 }
 
-#[derive(Default)]
-struct Inner {
-    entries: HashMap<EntityId, Arc<Entry>>,
-    filters: Filters<Known>,
+struct Inner<P: ?Sized> {
+    entries: HashMap<EntityId, Arc<Entry<P>>>,
+    filters: Filters<Known<P>>,
     /// How many entities need a filter.
     needed: HashMap<String, usize>,
 }
 
 /// An entry in the trie: the same entry under several filters is one.
-struct Known(Arc<Entry>);
+struct Known<P: ?Sized>(Arc<Entry<P>>);
 
-impl PartialEq for Known {
+impl<P: ?Sized> PartialEq for Known<P> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-struct Entry {
+struct Entry<P: ?Sized> {
     id: EntityId,
     codec: Arc<dyn Codec>,
-    port: Arc<dyn Port>,
+    port: Arc<P>,
     filters: Vec<String>,
     /// Number of the last message that it was given: two filters of one entity may match one topic.
     seen: AtomicU64,
@@ -104,12 +102,16 @@ struct Heard {
     told: Option<Duration>,
 }
 
-impl Registry {
+impl<P: ?Sized> Registry<P> {
     /// A registry that applies reports to `house`.
     pub fn new(house: SharedHouse) -> Self {
         Self {
             house,
-            inner: RwLock::default(),
+            inner: RwLock::new(Inner {
+                entries: HashMap::new(),
+                filters: Filters::default(),
+                needed: HashMap::new(),
+            }),
             messages: AtomicU64::new(0),
             unread: AtomicU64::new(0),
             faults: AtomicU64::new(0),
@@ -132,7 +134,7 @@ impl Registry {
         }
     }
 
-    fn give(&self, entry: &Entry, topic: &str, payload: &Payload<'_>, arrival: Arrival) {
+    fn give(&self, entry: &Entry<P>, topic: &str, payload: &Payload<'_>, arrival: Arrival) {
         let bytes = payload.bytes().len();
         let decoded = if bytes > MAX_STATE_BYTES {
             Decoded::Fault(Fault::TooLong { bytes, limit: MAX_STATE_BYTES })
@@ -164,7 +166,7 @@ impl Registry {
 
     /// Sets who speaks for an entity, in place of any codec before. Returns the filters that must be subscribed to
     /// now and were not needed before.
-    pub fn insert(&self, id: EntityId, codec: Arc<dyn Codec>, port: Arc<dyn Port>) -> Vec<String> {
+    pub fn insert(&self, id: EntityId, codec: Arc<dyn Codec>, port: Arc<P>) -> Vec<String> {
         let mut filters = codec.subscriptions();
         filters.sort_unstable();
         filters.dedup();
@@ -202,6 +204,13 @@ impl Registry {
         }
     }
 
+    /// The codec of an entity, and the port that its messages leave through.
+    pub fn speaker(&self, id: &EntityId) -> Option<(Arc<dyn Codec>, Arc<P>)> {
+        let inner = self.inner();
+        let entry = inner.entries.get(id.as_str())?;
+        Some((entry.codec.clone(), entry.port.clone()))
+    }
+
     /// Every filter that is needed, in a stable order.
     pub fn subscriptions(&self) -> Vec<String> {
         let mut filters: Vec<String> = self.inner().needed.keys().cloned().collect();
@@ -227,26 +236,18 @@ impl Registry {
         }
     }
 
-    fn inner(&self) -> RwLockReadGuard<'_, Inner> {
+    fn inner(&self) -> RwLockReadGuard<'_, Inner<P>> {
         self.inner.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn inner_mut(&self) -> RwLockWriteGuard<'_, Inner> {
+    fn inner_mut(&self) -> RwLockWriteGuard<'_, Inner<P>> {
         self.inner.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Codecs for Registry {
-    fn codec(&self, entity: &EntityId) -> Option<(Arc<dyn Codec>, Arc<dyn Port>)> {
-        let inner = self.inner();
-        let entry = inner.entries.get(entity.as_str())?;
-        Some((entry.codec.clone(), entry.port.clone()))
-    }
-}
-
-impl Inner {
+impl<P: ?Sized> Inner<P> {
     /// Takes an entry out of the trie; returns the filters that nobody needs any more.
-    fn release(&mut self, entry: &Arc<Entry>) -> Vec<String> {
+    fn release(&mut self, entry: &Arc<Entry<P>>) -> Vec<String> {
         let mut free = Vec::new();
         for filter in &entry.filters {
             self.filters.remove(filter, &Known(entry.clone()));
@@ -262,7 +263,7 @@ impl Inner {
     }
 }
 
-impl Entry {
+impl<P: ?Sized> Entry<P> {
     fn heard(&self) -> std::sync::MutexGuard<'_, Heard> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,6 @@
 //! Plays devices from the same profiles that the daemon reads, over any MQTT client.
 //!
-//! [`World`] is the pure part: messages and the time go in, messages come out. [`run`] drives it with real time.
+//! [`World`] is pure: messages and the time go in, messages come out. `app::simulation` drives it with real time.
 //! A simulated device answers as real ones do: after a moment, through transitional states, with retained states and
 //! availability at its start. Faults are switched on for one entity at a time ([`SimFault`]).
 //!
@@ -11,14 +11,12 @@
 mod behave;
 mod fault;
 mod faulty;
-mod run;
 mod world;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use fault::{BadFault, SimFault};
-pub use run::run;
 pub use world::World;
 
 use serde_json::Value;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use homeloop::actuate::{Port, SendError};
+use homeloop::app::simulation::run;
 use homeloop::clock::Clock;
 use homeloop::devices::Message;
 use homeloop::devices::profile::{Profiles, Said};
 use homeloop::devices::registry::{Arrival, Registry};
-use homeloop::devices::simulate::{World, run};
+use homeloop::devices::simulate::World;
 use homeloop::home::{Availability, House, SharedHouse};
 use homeloop::mqtt::link::{Link, LinkHandle, LinkSettings, Publish};
 use homeloop::settings::home_file::HomeFile;
@@ -68,7 +69,7 @@ async fn play(broker: &Mosquitto, home: &HomeFile, stop: CancellationToken) -> L
 /// Listens as the daemon does.
 async fn listen(broker: &Mosquitto, home: &HomeFile) -> SharedHouse {
     let house = SharedHouse::new(home.house());
-    let registry = Registry::new(house.clone());
+    let registry = Registry::<dyn Port>::new(house.clone());
     for (entity, codec, _) in home.players() {
         registry.insert(entity.id, codec, Arc::new(Unused));
     }

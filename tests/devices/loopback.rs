@@ -32,7 +32,7 @@ impl Port for Unused {
 
 pub struct Loopback {
     pub house: SharedHouse,
-    pub registry: Registry,
+    pub registry: Registry<dyn Port>,
     pub world: World,
     now: Duration,
     /// Everything that the devices said since it was last taken.
@@ -46,7 +46,7 @@ impl Loopback {
 
     fn of(home: &HomeFile) -> Self {
         let house = SharedHouse::new(home.house());
-        let registry = Registry::new(house.clone());
+        let registry = Registry::<dyn Port>::new(house.clone());
         for (entity, codec, _) in home.players() {
             registry.insert(entity.id.clone(), codec, Arc::new(Unused));
         }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use homeloop::app::simulation::run;
 use homeloop::devices::profile::{Profiles, Said};
-use homeloop::devices::simulate::{World, run};
+use homeloop::devices::simulate::World;
 use homeloop::home::{Availability, Verb, attr};
 use homeloop::settings::home_file::HomeFile;
 use serde_json::json;

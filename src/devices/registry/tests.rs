@@ -1,29 +1,11 @@
 use std::collections::BTreeMap;
 
-use futures_util::future::BoxFuture;
-
 use super::*;
-use crate::actuate::SendError;
-use crate::devices::Message;
 use crate::devices::profile::Profiles;
 use crate::home::{Availability, Category, Entity, House, Places};
 
-/// A port that takes nothing: the registry only hands it on.
+/// The registry only hands ports on.
 struct NoPort;
-
-impl Port for NoPort {
-    fn send<'a>(&'a self, _message: &'a Message) -> BoxFuture<'a, Result<(), SendError>> {
-        Box::pin(async { Err(SendError::Down("no port".into())) })
-    }
-
-    fn is_up(&self) -> bool {
-        false
-    }
-
-    fn connection(&self) -> u64 {
-        0
-    }
-}
 
 fn entity(id: &EntityId) -> Entity {
     Entity {
@@ -48,7 +30,7 @@ fn codec(profile: &str, topic: &str) -> Arc<dyn Codec> {
     Arc::new(profiles.get(profile).unwrap().bind(&given).unwrap())
 }
 
-fn registry(entities: &[(&str, &str, &str)]) -> (Registry, SharedHouse, Vec<EntityId>) {
+fn registry(entities: &[(&str, &str, &str)]) -> (Registry<NoPort>, SharedHouse, Vec<EntityId>) {
     let house = SharedHouse::new(House::new(Places::default()));
     let registry = Registry::new(house.clone());
     let ids = entities
@@ -103,7 +85,7 @@ fn a_message_reaches_every_entity_that_reads_its_topic_once() {
     assert_eq!((shelf.text(), shelf.availability), (None, Availability::Offline));
     assert_eq!(registry.counts(), Counts { messages: 4, unread: 1, faults: 0 });
     assert_eq!(registry.last_message(&ids[0]).unwrap().topic, "zigbee2mqtt/bridge/state");
-    assert!(registry.codec(&ids[0]).is_some());
+    assert!(registry.speaker(&ids[0]).is_some());
 }
 
 #[test]
@@ -131,5 +113,5 @@ fn replacing_and_removing_say_which_filters_change() {
     assert_eq!(registry.remove(&ids[0]), ["c/availability", "c/brightness", "c/state"]);
     assert_eq!(registry.remove(&ids[0]), Vec::<String>::new());
     assert_eq!(registry.subscriptions(), ["b/availability", "b/state"]);
-    assert!(registry.codec(&ids[0]).is_none());
+    assert!(registry.speaker(&ids[0]).is_none());
 }

@@ -1,4 +1,4 @@
-//! Drives a [`World`] in real time over whatever carries its messages.
+//! Drives simulated devices ([`World`]) in real time over whatever carries their messages.
 
 use std::future::Future;
 
@@ -6,8 +6,8 @@ use futures_util::{Stream, StreamExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::World;
 use crate::devices::profile::Said;
+use crate::devices::simulate::World;
 
 /// Runs until `stop` or until `messages` ends. `messages` are those of [`World::subscriptions`], topic and payload;
 /// `publish` sends one message and is awaited, so that order is kept. At the end the devices say that they are gone.
