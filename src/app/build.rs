@@ -13,7 +13,8 @@ use tokio_util::task::TaskTracker;
 
 use super::household::Keeper;
 use super::retained::InJournal;
-use super::{App, discovery, schedules};
+use super::discovery::Discovered;
+use super::{App, schedules};
 use crate::actuate::{Containment, Door, DoorParts, NoSecrets, Port};
 use crate::agent::{Agent, Conversations, Parts, Queue};
 use crate::clock::Clock;
@@ -49,6 +50,9 @@ pub struct Setup {
     pub any_port: bool,
 }
 
+/// Stack of the decoding thread, in bytes.
+const DECODING_STACK: usize = 32 * 1024 * 1024;
+
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {why}")]
@@ -83,8 +87,12 @@ impl App {
         let broker_address = broker.as_ref().map(EmbeddedBroker::address);
         let house = SharedHouse::new(home.house());
         let registry = Arc::new(Registry::<dyn Port>::new(house.clone()));
+        let taken = home.entities.iter().map(|known| known.entity.id.clone()).collect();
+        let discovery =
+            Discovered::new(&settings, home.overrides.clone(), taken, &journal, &clock, zone).await;
         let mut filters = topics.subscriptions();
         filters.push(topics.every_approval());
+        filters.extend(discovery.subscriptions());
         let link_settings = link_settings(&settings, &topics, broker_address, own)?;
         let (link, arrivals) =
             Link::start(link_settings, clock.clone(), filters).map_err(failed("the MQTT link"))?;
@@ -151,7 +159,7 @@ impl App {
             clock,
             house,
             registry,
-            discovery: discovery::Discovered::default(),
+            discovery,
             link,
             topics,
             replies: Default::default(),
@@ -184,7 +192,9 @@ impl App {
     async fn begin(self: &Arc<Self>, arrivals: Arrivals, any_port: bool) -> Result<(), BuildError> {
         self.until_stopped(self.clone().publish_events());
         self.until_stopped(self.clone().publish_approvals());
-        self.until_stopped(self.clone().receive(arrivals));
+        self.until_stopped(self.clone().after_announcements());
+        self.until_stopped(self.clone().say_birth());
+        self.decode(arrivals)?;
         if self.settings.http.enabled {
             self.serve_http(any_port).await?;
         }
@@ -193,6 +203,24 @@ impl App {
             tracing::info!(tasks = resumed, "tasks of the last run are brought to an end");
         }
         Ok(())
+    }
+
+    /// Reads what arrives on one thread of its own with a big stack: templates of devices run there, and nowhere else.
+    fn decode(self: &Arc<Self>, arrivals: Arrivals) -> Result<(), BuildError> {
+        let (app, runtime) = (self.clone(), tokio::runtime::Handle::current());
+        let (stopping, done) = (self.stopping.clone(), self.tasks.token());
+        let reading = async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = app.receive(arrivals) => {}
+            }
+        };
+        let thread = std::thread::Builder::new().name("decode".into()).stack_size(DECODING_STACK);
+        let spawned = thread.spawn(move || {
+            let _done = done;
+            runtime.block_on(reading);
+        });
+        spawned.map(drop).map_err(failed("the decoding thread"))
     }
 
     fn until_stopped(&self, work: impl Future<Output = ()> + Send + 'static) {

@@ -41,7 +41,7 @@ impl App {
                 self.own_message(&message).await;
                 continue;
             }
-            if self.announced(&message).await {
+            if self.announced(&message) {
                 continue;
             }
             let arrival = Arrival {

@@ -1,0 +1,77 @@
+//! What is not understood, impossible or broken: a clear answer, and nothing is sent.
+
+use bytes::Bytes;
+use homeloop::mqtt::link::Publish;
+use serde_json::Value;
+
+use crate::house::House;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sentences_that_must_not_act_send_nothing() {
+    let house = House::start().await;
+    let before = house.recorder.all().len();
+    for (text, says) in [
+        ("turn on the kitchn ligt in the atlantis", ""),
+        ("turn on the lights in the ballroom", ""),
+        ("is the kitchen light on?", "kitchen"),
+        ("set the air conditioner to 60 degrees", "30"),
+        ("don't turn off the fan", ""),
+        ("make me a sandwich", ""),
+        ("unlock the lamp", ""),
+        ("", ""),
+        ("yes", ""),
+        ("[MUSIC]", ""),
+    ] {
+        if text.is_empty() {
+            continue;
+        }
+        let result = house.say(text).await;
+        let reply = result["reply"].as_str().expect("a reply");
+        assert!(!reply.is_empty(), "{text}: {result}");
+        assert!(reply.to_lowercase().contains(says), "{text}: {reply}");
+        assert_eq!(house.commands(before), Vec::<String>::new(), "{text}: {result}");
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_messages_are_rejected_on_the_result_topic() {
+    let house = House::start().await;
+    let command = "homeloop/home/command";
+    let cases: [(&str, Vec<u8>); 6] = [
+        ("empty", b"   ".to_vec()),
+        ("broken JSON", b"{\"text\": \"turn on".to_vec()),
+        ("an unknown field", b"{\"text\": \"hello\", \"sudo\": true}".to_vec()),
+        ("equal keys", b"{\"text\": \"lock\", \"text\": \"unlock\"}".to_vec()),
+        ("not UTF-8", vec![0xff, 0xfe, 0x00]),
+        ("20 KB", vec![b'a'; 20 * 1024]),
+    ];
+    for (count, (what, payload)) in cases.into_iter().enumerate() {
+        house.recorder.link.publish(Publish::new(command, Bytes::from(payload))).await.expect("published");
+        let seen = house
+            .recorder
+            .wait(&format!("the rejection of {what}"), |message| {
+                message.topic == "homeloop/home/result" && house.recorder.on("homeloop/home/result").len() > count
+            })
+            .await;
+        let body: Value = serde_json::from_slice(&seen.payload).expect("JSON");
+        assert_eq!(body["exit"], "rejected", "{what}: {body}");
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repeated_id_gets_the_first_result() {
+    let house = House::start().await;
+    let body = "{\"text\": \"turn on the study lamp\", \"id\": \"once\"}";
+    house.publish("homeloop/home/command", body).await;
+    let first = house.result_of("once").await;
+    let before = house.recorder.all().len();
+    house.publish("homeloop/home/command", body).await;
+    let results = || house.recorder.on("homeloop/home/result").len();
+    house.recorder.wait("the result again", |_| results() == 2).await;
+    let again: Value = serde_json::from_str(&house.recorder.on("homeloop/home/result")[1]).expect("JSON");
+    assert_eq!((&again["task"], &again["reply"]), (&first["task"], &first["reply"]));
+    assert!(house.commands(before).is_empty(), "nothing is done twice");
+    house.stop().await;
+}
