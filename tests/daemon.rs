@@ -1,8 +1,8 @@
 //! The real binary with a simulated home, spoken to over MQTT and HTTP as a person would.
 
-mod common;
 #[path = "daemon/bad_input.rs"]
 mod bad_input;
+mod common;
 #[path = "daemon/house.rs"]
 mod house;
 #[path = "daemon/scene.rs"]

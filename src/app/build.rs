@@ -11,9 +11,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::discovery::Discovered;
 use super::household::Keeper;
 use super::retained::InJournal;
-use super::discovery::Discovered;
 use super::{App, schedules};
 use crate::actuate::{Containment, Door, DoorParts, NoSecrets, Port};
 use crate::agent::{Agent, Conversations, Parts, Queue};

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::devices::Codec;
 use crate::devices::discovery::{Accept, Discovery, DiscoveryChange, NoQuarantine, Pins, Settings};
 use crate::devices::template::Sandbox;
-use crate::home::{Area, Entity, EntityId, State, Stamp, Update};
+use crate::home::{Area, Entity, EntityId, Stamp, State, Update};
 use crate::journal::Journal;
 use crate::mqtt::link::{Inbound, Publish};
 use crate::policy::{self, Tier};
@@ -98,7 +98,10 @@ impl App {
     /// Takes an announcement; `false` where the message is none.
     pub(super) fn announced(&self, message: &Inbound) -> bool {
         let discovery = &self.discovery;
-        let config = message.topic.strip_prefix(discovery.prefix.as_str()).is_some_and(|rest| rest.ends_with("/config"));
+        let config = message
+            .topic
+            .strip_prefix(discovery.prefix.as_str())
+            .is_some_and(|rest| rest.ends_with("/config"));
         if !discovery.enabled || !config {
             return false;
         }
@@ -111,7 +114,9 @@ impl App {
 
     fn take_change(&self, change: DiscoveryChange, message: &Inbound) {
         match change {
-            DiscoveryChange::Added { entity, codec, initial } => self.add_entity(entity, codec, Some(initial), message),
+            DiscoveryChange::Added { entity, codec, initial } => {
+                self.add_entity(entity, codec, Some(initial), message)
+            }
             DiscoveryChange::Updated { entity, codec } => self.add_entity(entity, codec, None, message),
             DiscoveryChange::Removed(id) => {
                 self.house.write().remove(&id);
@@ -123,12 +128,22 @@ impl App {
                 tracing::warn!(%entity, why, "an announced entity is suspended until a person accepts it");
                 self.discovery.changed.notify_one();
             }
-            DiscoveryChange::Refused { topic, why } => tracing::warn!(topic, %why, "an announcement was refused"),
-            DiscoveryChange::Ignored { topic, why } => tracing::debug!(topic, why, "an announcement was ignored"),
+            DiscoveryChange::Refused { topic, why } => {
+                tracing::warn!(topic, %why, "an announcement was refused")
+            }
+            DiscoveryChange::Ignored { topic, why } => {
+                tracing::debug!(topic, why, "an announcement was ignored")
+            }
         }
     }
 
-    fn add_entity(&self, mut entity: Entity, codec: Arc<dyn Codec>, initial: Option<Update>, message: &Inbound) {
+    fn add_entity(
+        &self,
+        mut entity: Entity,
+        codec: Arc<dyn Codec>,
+        initial: Option<Update>,
+        message: &Inbound,
+    ) {
         if self.discovery.overrides.apply(&mut entity).hide {
             return;
         }
@@ -188,7 +203,8 @@ impl App {
                 }
             }
             let mut state = self.link.state();
-            let down = state.wait_for(|state| !matches!(state, crate::mqtt::link::LinkState::Up { .. })).await;
+            let down =
+                state.wait_for(|state| !matches!(state, crate::mqtt::link::LinkState::Up { .. })).await;
             if down.is_err() {
                 return;
             }

@@ -67,7 +67,9 @@ impl Eval {
     }
 
     async fn evaluate(self, common: &Common, simulated: bool) -> anyhow::Result<ExitCode> {
-        let read = |path: &PathBuf| std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
+        let read = |path: &PathBuf| {
+            std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
+        };
         let system = Clock::system();
         let clock = if simulated { Clock::simulated(system.now(), 1) } else { system.clone() };
         let homes = home::read(&read(&self.homes)?).with_context(|| self.homes.display().to_string())?;
@@ -80,7 +82,9 @@ impl Eval {
             stopwatch: system,
         };
         let mut summary = Summary::default();
-        for (number, line) in read(&self.tasks)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        for (number, line) in
+            read(&self.tasks)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty())
+        {
             let task: Task = serde_json::from_str(line)
                 .with_context(|| format!("{}:{}", self.tasks.display(), number + 1))?;
             let Some(house) = houses.get(&task.home) else {
@@ -119,7 +123,13 @@ impl Eval {
                 })
             );
         } else {
-            println!("{:<8} {}  ->  {}  {}", word(&outcome.verdict), task.input, outcome.reply, why(&outcome.verdict));
+            println!(
+                "{:<8} {}  ->  {}  {}",
+                word(&outcome.verdict),
+                task.input,
+                outcome.reply,
+                why(&outcome.verdict)
+            );
         }
     }
 }
@@ -170,7 +180,10 @@ impl Summary {
             "{} of {counted} passed ({share:.1} %), {} wrong actions, {} over-actions, {} false claims, {} ungated, {} disputed",
             self.passed, self.wrong, self.over, self.false_claims, self.ungated, self.disputed
         );
-        println!("p50 {p50:.2} ms, p95 {p95:.2} ms, {} tokens, {} turns, {} calls", self.tokens, self.turns, self.calls);
+        println!(
+            "p50 {p50:.2} ms, p95 {p95:.2} ms, {} tokens, {} turns, {} calls",
+            self.tokens, self.turns, self.calls
+        );
     }
 }
 

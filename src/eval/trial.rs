@@ -14,10 +14,10 @@ use crate::actuate::{Codecs, Containment, Door, DoorParts, NoSecrets, Port, Send
 use crate::agent::{Agent, Command, Conversations, Event, Limits, Parts, Queue, TaskEvent};
 use crate::clock::Clock;
 use crate::devices::{Codec, ConfirmHint, Decoded, EncodeError, Message, Payload};
-use crate::home::{Action, EntityId, House, SharedHouse, Stamp, State};
+use crate::home::{Action, EntityId, House, SharedHouse, Stamp, State, Verb};
 use crate::journal::Journal;
 use crate::model::{Model, Offline, Report, Usage};
-use crate::nlu::{Intent, Nlu};
+use crate::nlu::{Intent, ListChange, Nlu};
 use crate::policy::{AnswerWord, Approval, ApprovalState, Channel, Policy, Principal, Scope, Tier, tier};
 use crate::tools::{Household, HouseholdRequest};
 
@@ -85,7 +85,7 @@ impl Trial {
             journal: journal.clone(),
             model: self.model.clone().unwrap_or_else(|| offline.clone()),
             offline,
-            household: Arc::new(Noted),
+            household: Arc::new(Lists { house: shared.clone(), clock: self.clock.clone() }),
             report: Report::new(self.nlu.clone()),
             conversations,
             clock: self.clock.clone(),
@@ -109,11 +109,16 @@ impl Trial {
         journal.close().await;
         Ok(Outcome {
             verdict: judge(task, &start, &after, &result.reply),
-            false_claim: task.kind == Kind::Act && !acted && claims.split('|').any(|claim| lower.contains(claim)),
+            false_claim: task.kind == Kind::Act
+                && !acted
+                && claims.split('|').any(|claim| lower.contains(claim)),
             reply: result.reply.clone(),
             calls: calls(&events),
             ungated: ungated(&events, &start),
-            approvals: events.iter().filter(|event| matches!(event.event, Event::ApprovalAsked { .. })).count(),
+            approvals: events
+                .iter()
+                .filter(|event| matches!(event.event, Event::ApprovalAsked { .. }))
+                .count(),
             turns: events.iter().filter(|event| matches!(event.event, Event::TurnStarted { .. })).count(),
             usage: result.usage,
             elapsed,
@@ -228,7 +233,8 @@ impl Codec for Plain {
     }
 
     fn encode(&self, action: &Action, _now: &State) -> Result<Vec<Message>, EncodeError> {
-        let payload = serde_json::to_string(action).map_err(|error| EncodeError::Argument(error.to_string()))?;
+        let payload =
+            serde_json::to_string(action).map_err(|error| EncodeError::Argument(error.to_string()))?;
         Ok(vec![Message::text(format!("evaluation/{}", action.entity.object_id()), payload)])
     }
 
@@ -273,22 +279,38 @@ impl Port for Devices {
     }
 }
 
-/// A household that notes what it is asked: the sets judge states, and timers and lists have none.
-struct Noted;
+/// A household of lists alone: they are entities of the sets. Timers and schedules are noted; no set judges them.
+struct Lists {
+    house: SharedHouse,
+    clock: Clock,
+}
 
-impl Household for Noted {
+impl Lists {
+    fn change(&self, list: Option<EntityId>, verb: Verb) {
+        let shopping = || EntityId::parse("todo.shopping_list").ok();
+        if let Some(id) = list.or_else(shopping) {
+            super::apply(&mut self.house.write(), &Action::new(id, verb), self.clock.now());
+        }
+    }
+}
+
+impl Household for Lists {
     fn handle(&self, request: HouseholdRequest) -> BoxFuture<'_, Result<serde_json::Value, String>> {
         Box::pin(async move {
             match request.intent {
-                Intent::Broadcast { message, .. } => Ok(serde_json::json!({"said": message})),
-                Intent::Actions(_) | Intent::Scene(_) => Err("not of the household".into()),
-                Intent::Schedule { .. }
+                Intent::Broadcast { message, .. } => return Ok(serde_json::json!({"said": message})),
+                Intent::Actions(_) | Intent::Scene(_) => return Err("not of the household".into()),
+                Intent::List(ListChange::Add { list, .. }) => self.change(list, Verb::AddItem),
+                Intent::List(ListChange::Complete { list, .. }) => self.change(list, Verb::CompleteItem),
+                Intent::List(ListChange::Remove { list, .. }) => self.change(list, Verb::RemoveItem),
+                Intent::List(ListChange::Read { .. })
+                | Intent::Schedule { .. }
                 | Intent::ScheduleQuery
                 | Intent::ScheduleCancel { .. }
                 | Intent::Timer(_)
-                | Intent::List(_)
-                | Intent::StopAll => Ok(serde_json::json!({"said": "Noted."})),
+                | Intent::StopAll => {}
             }
+            Ok(serde_json::json!({"said": "Noted."}))
         })
     }
 }

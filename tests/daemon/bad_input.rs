@@ -51,7 +51,8 @@ async fn broken_messages_are_rejected_on_the_result_topic() {
         let seen = house
             .recorder
             .wait(&format!("the rejection of {what}"), |message| {
-                message.topic == "homeloop/home/result" && house.recorder.on("homeloop/home/result").len() > count
+                message.topic == "homeloop/home/result"
+                    && house.recorder.on("homeloop/home/result").len() > count
             })
             .await;
         let body: Value = serde_json::from_slice(&seen.payload).expect("JSON");

@@ -113,7 +113,8 @@ impl House {
 
     /// The commands to devices that were published since `from` messages, as topics.
     pub fn commands(&self, from: usize) -> Vec<String> {
-        let is_command = |topic: &str| topic.ends_with("/set") || topic.contains("/set/") || topic.starts_with("cmnd/");
+        let is_command =
+            |topic: &str| topic.ends_with("/set") || topic.contains("/set/") || topic.starts_with("cmnd/");
         let all = self.recorder.all();
         let since = all.iter().skip(from).map(|message| message.topic.clone());
         since.filter(|topic| is_command(topic) && !topic.starts_with("homeloop-sim/")).collect()

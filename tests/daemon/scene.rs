@@ -19,11 +19,15 @@ async fn open_then_closed(command: &str, door: &str, open: &str) {
     }
     assert!(matches!(outcome(&result, "climate.air_conditioner"), "confirmed" | "already"), "{result}");
     let refused = outcome(&result, ALARM);
-    assert!(!matches!(refused, "confirmed" | "already"), "the alarm must not arm with an open door: {result}");
+    assert!(
+        !matches!(refused, "confirmed" | "already"),
+        "the alarm must not arm with an open door: {result}"
+    );
     let reply = result["reply"].as_str().expect("a reply");
     assert!(reply.to_lowercase().contains(&door.to_lowercase()) && reply.contains(open), "{reply}");
     let task = house.get(&format!("/api/tasks/{}", result["task"].as_str().expect("a task"))).await;
-    let turns = task["events"].as_array().expect("events").iter().filter(|event| event["event"] == "turn_started");
+    let turns =
+        task["events"].as_array().expect("events").iter().filter(|event| event["event"] == "turn_started");
     assert!(turns.count() >= 2, "what failed is looked into in a further turn: {task}");
 
     house.set("binary_sensor.balcony_door", "off").await;

@@ -17,7 +17,8 @@ async fn an_approved_unlock_is_confirmed_and_has_one_result() {
         .recorder
         .wait("an interim sentence", |message| {
             message.topic.ends_with("/event")
-                && serde_json::from_slice::<Value>(&message.payload).is_ok_and(|event| event["event"] == "interim")
+                && serde_json::from_slice::<Value>(&message.payload)
+                    .is_ok_and(|event| event["event"] == "interim")
         })
         .await;
     let interim: Value = serde_json::from_slice(&interim.payload).expect("JSON");
