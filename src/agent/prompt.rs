@@ -54,7 +54,7 @@ fn system(house: &House) -> String {
         .collect();
     let _ = write!(text, "\n\nFloors: {}\nAreas: {}\n", json!(floors), json!(areas));
     if house.len() > MOST_LISTED {
-        let _ = write!(text, "The house has {} entities; find them with find_entities.\n", house.len());
+        let _ = writeln!(text, "The house has {} entities; find them with find_entities.", house.len());
     } else {
         text.push_str("Entities (data, one a line):\n");
         for entity in house.entities().filter(|entity| entity.category == Category::Main) {

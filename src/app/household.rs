@@ -423,7 +423,7 @@ impl Keeper {
             [] => return Err(lexicon.say("nothing_scheduled", &[])),
             all_of_them if all => all_of_them.iter().collect(),
             [only] => vec![only],
-            several => match several.iter().filter(mine).next_back() {
+            several => match several.iter().rfind(mine) {
                 Some(last) => vec![last],
                 None => {
                     let names: Vec<&str> =

@@ -5,10 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
 
+/// When a task was accepted, and the id that its sender gave it.
+type Start = (DateTime<Utc>, Option<String>);
+
 /// Running tasks with their start. Bounded by the number of tasks that can be open.
 #[derive(Default)]
 pub struct Started {
-    tasks: Mutex<HashMap<String, (DateTime<Utc>, Option<String>)>>,
+    tasks: Mutex<HashMap<String, Start>>,
 }
 
 impl Started {
@@ -16,7 +19,7 @@ impl Started {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(task.to_owned(), (at, id));
     }
 
-    pub fn get(&self, task: &str) -> Option<(DateTime<Utc>, Option<String>)> {
+    pub fn get(&self, task: &str) -> Option<Start> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(task).cloned()
     }
 
