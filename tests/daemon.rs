@@ -3,6 +3,8 @@
 #[path = "daemon/bad_input.rs"]
 mod bad_input;
 mod common;
+#[path = "daemon/faults.rs"]
+mod faults;
 #[path = "daemon/house.rs"]
 mod house;
 #[path = "daemon/scene.rs"]
