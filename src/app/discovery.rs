@@ -1,6 +1,7 @@
 //! Announcements of devices: what `devices::discovery` makes of them becomes entities of the house.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,17 +10,24 @@ use tokio::sync::Notify;
 use super::App;
 use crate::clock::Clock;
 use crate::devices::Codec;
-use crate::devices::discovery::{Accept, Discovery, DiscoveryChange, NoQuarantine, Pins, Settings};
+use crate::devices::discovery::{
+    Accept, Discovery, DiscoveryChange, NoQuarantine, Pins, Quarantine, Settings,
+};
 use crate::devices::template::Sandbox;
 use crate::home::{Area, Entity, EntityId, Stamp, State, Update};
 use crate::journal::Journal;
 use crate::mqtt::link::{Inbound, Publish};
+use crate::mqtt::topics::matches;
 use crate::policy::{self, Tier};
+use crate::quarantine::QuarantineFile;
 use crate::settings::home_file::Overrides;
 
 /// Where the pins of announced entities are kept among the journal's memories.
 const SCOPE: &str = "discovery";
 const KEY: &str = "pins";
+
+/// File of the state directory with the announcements that crashed the process.
+const QUARANTINE: &str = "quarantine";
 
 /// How long announcements are gathered before approvals are looked at again and pins are stored.
 const GATHER: Duration = Duration::from_millis(300);
@@ -27,6 +35,8 @@ const GATHER: Duration = Duration::from_millis(300);
 /// Announced devices.
 pub struct Discovered {
     registry: Mutex<Discovery>,
+    /// Topics of announcements, those of producers with their own form included.
+    filters: Vec<String>,
     overrides: Overrides,
     enabled: bool,
     prefix: String,
@@ -61,12 +71,14 @@ impl Discovered {
             base: settings.base_topic(),
             accept,
             gate: Arc::new(is_gated),
-            quarantine: Arc::new(NoQuarantine),
+            quarantine: quarantine(&settings.state_dir().join(QUARANTINE)),
             pins,
             taken,
         };
+        let registry = Discovery::new(Sandbox::new(clock.clone(), zone), discovery);
         Self {
-            registry: Mutex::new(Discovery::new(Sandbox::new(clock.clone(), zone), discovery)),
+            filters: registry.subscriptions(),
+            registry: Mutex::new(registry),
             overrides,
             enabled: settings.discovery.enabled,
             prefix: settings.discovery.prefix.clone(),
@@ -77,11 +89,22 @@ impl Discovered {
 
     /// What must be subscribed to hear announcements.
     pub fn subscriptions(&self) -> Vec<String> {
-        if self.enabled { self.registry().subscriptions() } else { Vec::new() }
+        if self.enabled { self.filters.clone() } else { Vec::new() }
     }
 
     fn registry(&self) -> std::sync::MutexGuard<'_, Discovery> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The marks of announcements that crashed the process; without them none is skipped.
+fn quarantine(path: &Path) -> Arc<dyn Quarantine> {
+    match QuarantineFile::open(path) {
+        Ok(file) => Arc::new(file),
+        Err(error) => {
+            tracing::warn!(file = %path.display(), %error, "announcements that crash homeloop cannot be remembered");
+            Arc::new(NoQuarantine)
+        }
     }
 }
 
@@ -95,21 +118,17 @@ fn is_gated(entity: &Entity) -> bool {
 }
 
 impl App {
-    /// Takes an announcement; `false` where the message is none.
+    /// Takes an announcement; `false` where the message is none, or is read by entities too.
     pub(super) fn announced(&self, message: &Inbound) -> bool {
         let discovery = &self.discovery;
-        let config = message
-            .topic
-            .strip_prefix(discovery.prefix.as_str())
-            .is_some_and(|rest| rest.ends_with("/config"));
-        if !discovery.enabled || !config {
+        if !discovery.enabled || !discovery.filters.iter().any(|filter| matches(filter, &message.topic)) {
             return false;
         }
         let changes = discovery.registry().on_message(&message.topic, &message.payload, message.retain);
         for change in changes {
             self.take_change(change, message);
         }
-        true
+        message.topic.ends_with("/config") && message.topic.starts_with(discovery.prefix.as_str())
     }
 
     fn take_change(&self, change: DiscoveryChange, message: &Inbound) {

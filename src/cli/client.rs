@@ -228,7 +228,7 @@ impl Stop {
     pub async fn run(self, common: Common) -> anyhow::Result<ExitCode> {
         let body = match self.task {
             Some(task) => json!({"task_id": task}),
-            None => json!({"all": true}),
+            None => json!({}),
         };
         let stopped = Client::new(&common)?.post("/api/stop", &body).await?;
         println!("{stopped}");

@@ -500,13 +500,24 @@ impl Command<'_> {
         let names = |keys: &[String]| {
             words.iter().any(|name| keys.windows(name.len().max(1)).any(|window| window == name.as_slice()))
         };
+        // How much of a name the occasion fills: "sleep" is half of "sleep mode", all of "sleep", little of "movie night".
+        let share = |keys: &[String]| {
+            let held = words
+                .iter()
+                .filter(|name| keys.windows(name.len().max(1)).any(|window| window == name.as_slice()));
+            held.map(|name| name.len() * 100 / keys.len().max(1)).max().unwrap_or(0)
+        };
+        let fit = |all: &[Vec<String>]| all.iter().map(|keys| share(keys)).max().unwrap_or(0);
         let scene = self
             .index
-            .scene_words
+            .scene_names
             .iter()
             .zip(&self.index.scenes)
-            .find(|(keys, _)| names(keys))
-            .map(|(_, (id, _))| Intent::Scene(id.clone()));
+            .map(|(all, (id, _))| (fit(all), id))
+            .filter(|(fit, _)| *fit > 0)
+            .rev()
+            .max_by_key(|(fit, _)| *fit)
+            .map(|(_, id)| Intent::Scene(id.clone()));
         let entity = || {
             let item = self.index.items.iter().find(|item| {
                 item.entity.domain() == Domain::Scene

@@ -60,7 +60,8 @@ pub struct HouseIndex {
     pub floors: Vec<Place>,
     /// Id and name of each scene.
     pub scenes: Vec<(String, String)>,
-    pub scene_words: Vec<Vec<String>>,
+    /// The keys of every name of each scene.
+    pub scene_names: Vec<Vec<Vec<String>>>,
     names: HashMap<String, Vec<NameEntry>>,
     /// Words, and of Chinese names the parts, with the entities that have them.
     parts: HashMap<String, Vec<usize>>,
@@ -82,13 +83,13 @@ impl HouseIndex {
         for scene in house.scenes.values() {
             let position = index.scenes.len();
             index.scenes.push((scene.id.clone(), scene.name.clone()));
-            let mut words = Vec::new();
+            let mut all = Vec::new();
             for name in names(&scene.name, &scene.aliases) {
                 let keys = lexicon.keys(name);
-                words.extend(keys.iter().cloned());
+                all.push(keys.clone());
                 index.name(keys, Target::Scene(position));
             }
-            index.scene_words.push(words);
+            index.scene_names.push(all);
         }
         index
     }

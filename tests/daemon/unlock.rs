@@ -65,7 +65,7 @@ async fn s21_a_typed_yes_approves_nothing() {
     }
     assert!(house.commands(before).is_empty());
     assert_eq!(house.approval().await["approval_id"], approval["approval_id"], "it still waits");
-    let (status, stopped) = house.post("/api/stop", &json!({"all": true})).await;
+    let (status, stopped) = house.post("/api/stop", &json!({})).await;
     assert_eq!(status, 200, "{stopped}");
     let result = soon("the result of a stopped task", house.result_of(&id)).await;
     assert_eq!(result["exit"], "cancelled", "{result}");
