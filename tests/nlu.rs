@@ -4,6 +4,8 @@
 mod hard;
 #[path = "nlu/hassil.rs"]
 mod hassil;
+#[path = "nlu/homellm.rs"]
+mod homellm;
 #[path = "nlu/sets.rs"]
 mod sets;
 #[path = "nlu/slurp.rs"]

@@ -59,8 +59,6 @@ pub fn fits(frame: &Frame, domain: Domain) -> bool {
                 | Pred::Stop
                 | Pred::Activate
                 | Pred::Run
-                | Pred::Open
-                | Pred::Close
         ),
         Domain::Fan => {
             matches!(
@@ -379,7 +377,13 @@ impl Plan<'_> {
         let mut args: Vec<(Arg, Json)> = Vec::new();
         if frame.is_kelvin() {
             args.push((Arg::ColorTempKelvin, json!(self.kelvin()?)));
-        } else if let Some(amount) = frame.amount {
+        }
+        let dimmed = match frame.amount {
+            Some(Amount::To(Value::Percent(_)) | Amount::Max | Amount::Min) => true,
+            Some(Amount::To(_) | Amount::By(_) | Amount::Step { .. }) => !frame.is_kelvin(),
+            None => false,
+        };
+        if let Some(amount) = frame.amount.filter(|_| dimmed) {
             let now = self.attribute(attr::BRIGHTNESS).map(|raw| (raw / 2.55).round());
             let now = if self.is("off") { Some(0.0) } else { now.or(self.is("on").then_some(100.0)) };
             // The lowest brightness that is still on.

@@ -28,7 +28,10 @@ impl Asker<'_, '_> {
                 || !clause.states.is_empty()
                 || !clause.preds.is_empty()
         };
-        let Some(clause) = clauses.iter().find(says) else { return self.command.not_understood(Vec::new()) };
+        let asks = |clause: &&Clause| !clause.states.is_empty() || !clause.attributes.is_empty();
+        let Some(clause) = clauses.iter().find(asks).or_else(|| clauses.iter().find(says)) else {
+            return self.command.not_understood(Vec::new());
+        };
         if let Some(text) = self.clock(clause) {
             return Understanding::Answer { text, entities: Vec::new() };
         }
@@ -45,7 +48,8 @@ impl Asker<'_, '_> {
             return self.about_attribute(clause, Attribute::Age);
         }
         let states = self.states(clause);
-        if let Some(state) = states.first() {
+        let home = states.iter().find(|state| matches!(state, StateWord::Home | StateWord::Away));
+        if let Some(state) = home.or(states.first()) {
             return self.about_state(clause, *state);
         }
         if let Some(attribute) = clause.attributes.iter().find(|attribute| **attribute != Attribute::Status) {

@@ -70,7 +70,7 @@ impl Np {
     pub fn text(&self) -> String {
         let mut text = String::new();
         let words = self.unknown.iter().chain(self.nouns.iter().map(|noun| &noun.text));
-        for word in words {
+        for word in words.filter(|word| !word.is_empty()) {
             let han = word.chars().next().is_some_and(super::text::is_han);
             if !text.is_empty() && !han {
                 text.push(' ');
@@ -117,6 +117,8 @@ pub struct Clause {
     pub unknown: Vec<String>,
     pub start: usize,
     pub end: usize,
+    /// The kind that the verb itself names: "vacuum", "light up".
+    pub implied: Option<Class>,
     /// The token at which the first verb stands.
     pub pred_at: Option<usize>,
     /// Whether the first noun phrase came before the verb.
@@ -191,6 +193,7 @@ impl Clause {
         self.words.extend(other.words);
         self.unknown.extend(other.unknown);
         self.question = self.question.or(other.question);
+        self.implied = self.implied.or(other.implied);
         self.pred_at = self.pred_at.or(other.pred_at);
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
@@ -393,6 +396,7 @@ impl Scanner<'_> {
                     | Sense::State(_)
                     | Sense::Remark(_)
                     | Sense::Occasion(_)
+                    | Sense::Talk(_)
                     | Sense::Color(_)
                     | Sense::White(_)
                     | Sense::Level(_),
@@ -418,7 +422,7 @@ impl Scanner<'_> {
 
     /// Whether a word that is a verb and a thing ("lock", "vacuum") is the verb here.
     fn takes_verb(&self, position: usize) -> bool {
-        if self.asking {
+        if self.asking || self.row.get(position).is_some_and(|span| span.plural) {
             return false;
         }
         let bare = self.np.is_none()
@@ -477,6 +481,8 @@ impl Scanner<'_> {
         // "Play some songs" is no wish for every player.
         let sound = noun.classes.contains(&Class::Music);
         np.plural |= noun.plural && !noun.is_place() && !sound;
+        np.all |= span.word(Word::All);
+        np.any |= span.word(Word::Any);
         np.nouns.push(noun);
         self.joined = false;
     }
@@ -663,7 +669,7 @@ impl Scanner<'_> {
             Sense::Color(color) => self.clause.colors.push(color),
             Sense::White(kelvin) => self.clause.whites.push(kelvin),
             Sense::Level(level) => self.clause.levels.push(level),
-            Sense::Class(_) => {}
+            Sense::Class(_) | Sense::Talk(_) => {}
         }
     }
 
@@ -689,6 +695,18 @@ impl Scanner<'_> {
                 self.clause.nps.push(np);
             }
         }
+        self.clause.implied = self.clause.implied.or_else(|| {
+            span.readings.iter().find_map(|reading| match reading {
+                Reading::Sense(Sense::Class(class)) => Some(*class),
+                Reading::Sense(_)
+                | Reading::Name(_)
+                | Reading::Part(_)
+                | Reading::Value(_)
+                | Reading::Time(_)
+                | Reading::Mark
+                | Reading::Unknown => None,
+            })
+        });
         self.clause.pred_at = self.clause.pred_at.or(Some(span.start));
         self.clause.preds.push(pred);
     }
@@ -699,7 +717,11 @@ impl Scanner<'_> {
             Word::Polite => {
                 self.clause.words.push(word);
             }
-            Word::And | Word::Or => self.separate(false),
+            Word::And => self.separate(false),
+            Word::Or => {
+                self.clause.words.push(Word::Or);
+                self.separate(false);
+            }
             Word::Then => self.separate(true),
             Word::Except => {
                 self.close_np();

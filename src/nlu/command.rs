@@ -180,6 +180,7 @@ impl Command<'_> {
             push(&mut running.intents, Intent::StopAll);
             return Ok(());
         }
+        let clause = &bare_clock_as_value(clause);
         let named = self.scene_alone(clause);
         let Some(mut frame) = named.or_else(|| Frame::of(clause)) else {
             let unknown: Vec<String> = clause.nps.iter().flat_map(|np| np.unknown.clone()).collect();
@@ -259,7 +260,10 @@ impl Command<'_> {
         let counted = clause.values.iter().any(|value| !matches!(value, Value::Duration(_)));
         let valued = counted || frame.color.is_some() || frame.white.is_some();
         let odd = clause.words.iter().any(|word| {
-            matches!(word, Word::Until | Word::Other | Word::HowMany | Word::Which | Word::Who | Word::Where)
+            matches!(
+                word,
+                Word::Until | Word::Or | Word::Other | Word::HowMany | Word::Which | Word::Who | Word::Where
+            )
         });
         let colors = clause.colors.iter().any(|color| Some(*color) != frame.color);
         if (plain && valued) || odd || colors {
@@ -624,6 +628,21 @@ impl Command<'_> {
         }
         Some(vec![Intent::Actions(actions)])
     }
+}
+
+/// "Set the volume at 10" names no time.
+fn bare_clock_as_value(clause: &Clause) -> Clause {
+    let mut clause = clause.clone();
+    if clause.values.is_empty()
+        && !clause.attributes.is_empty()
+        && let [Time::Clock(clock)] = clause.times.as_slice()
+        && clock.bare
+    {
+        clause.values.push(Value::Number(f64::from(clock.hour)));
+        clause.words.push(Word::To);
+        clause.times.clear();
+    }
+    clause
 }
 
 /// Adds an intent; actions go to the actions before them, and a scene that is already there is not run twice.

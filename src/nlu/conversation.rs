@@ -6,7 +6,7 @@ use super::answer::Asker;
 use super::clause::{Clause, Np};
 use super::command::Command;
 use super::index::Target;
-use super::lattice::Span;
+use super::lattice::{Reading, Span};
 use super::lexicon::Sense;
 use super::understand::Sentence;
 use super::understanding::{Intent, Understanding};
@@ -28,6 +28,9 @@ impl Command<'_> {
         if only(Word::Yes) || only(Word::No) || (only(Word::Filler) && !words.is_empty()) {
             return Some(self.nothing("nothing_asked"));
         }
+        if let Some(talk) = self.talk(&sentence.row) {
+            return Some(talk);
+        }
         if self.depth > 0 {
             return None;
         }
@@ -44,6 +47,30 @@ impl Command<'_> {
             });
         }
         self.follow_up(sentence, &words)
+    }
+
+    /// A greeting, or a question about ourselves, and nothing else.
+    fn talk(&self, row: &[Span]) -> Option<Understanding> {
+        let of = |span: &Span| {
+            span.readings.iter().find_map(|reading| match reading {
+                Reading::Sense(Sense::Talk(talk)) => Some(*talk),
+                Reading::Sense(_)
+                | Reading::Name(_)
+                | Reading::Part(_)
+                | Reading::Value(_)
+                | Reading::Time(_)
+                | Reading::Mark
+                | Reading::Unknown => None,
+            })
+        };
+        let talk = row.iter().filter_map(of).next_back()?;
+        let only = row.iter().all(|span| {
+            of(span).is_some() || span.is_mark() || span.word(Word::Filler) || span.word(Word::Polite)
+        });
+        only.then(|| Understanding::Answer {
+            text: self.say(&format!("talk.{}", talk.word()), &[]),
+            entities: Vec::new(),
+        })
     }
 
     /// An answer to our own question.

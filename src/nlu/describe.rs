@@ -35,7 +35,6 @@ pub fn can_be(item: &Item, state: StateWord) -> bool {
                 | Domain::Scene
                 | Domain::Todo
                 | Domain::Button
-                | Domain::Cover
         ),
         StateWord::Open | StateWord::Closed => {
             matches!(domain, Domain::Cover | Domain::Valve) || (domain == Domain::BinarySensor && openable)

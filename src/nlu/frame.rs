@@ -40,6 +40,8 @@ pub struct Frame {
     pub mode: Option<Mode>,
     pub nps: Vec<Np>,
     pub except: Vec<Np>,
+    /// The kind that the verb names.
+    pub by_verb: Option<Class>,
     /// From a remark ("too bright in here"): only what is on is meant.
     pub remark: bool,
 }
@@ -56,6 +58,7 @@ impl Frame {
             mode: clause.modes.last().copied(),
             nps: clause.nps.clone(),
             except: clause.except.clone(),
+            by_verb: clause.implied,
             remark: false,
         };
         if let Some(remark) = clause.remarks.first() {
@@ -88,6 +91,7 @@ impl Frame {
             mode: None,
             nps: Vec::new(),
             except: Vec::new(),
+            by_verb: None,
             remark: false,
         }
     }
@@ -142,7 +146,7 @@ impl Frame {
             | Attribute::Clock
             | Attribute::Date => None,
         });
-        by_attribute.or_else(|| self.implied_by_pred())
+        by_attribute.or(self.by_verb).or_else(|| self.implied_by_pred())
     }
 
     fn implied_by_pred(&self) -> Option<Class> {

@@ -22,8 +22,8 @@ enum ListFound {
 impl Command<'_> {
     /// Tries the templates. The free text is never read as a command.
     pub fn free_text(&self, sentence: &Sentence) -> Option<Understanding> {
-        self.free_text_of(&sentence.tokens, sentence)
-            .or_else(|| self.free_text_of(self.trimmed(&sentence.tokens), sentence))
+        self.free_text_of(self.trimmed(&sentence.tokens), sentence)
+            .or_else(|| self.free_text_of(&sentence.tokens, sentence))
     }
 
     fn free_text_of(&self, tokens: &[Token], sentence: &Sentence) -> Option<Understanding> {
@@ -94,7 +94,11 @@ impl Command<'_> {
             Purpose::Play => self.play(&text(Slot::Media), range(Slot::Player)),
             Purpose::ListAdd | Purpose::ListComplete | Purpose::ListRemove | Purpose::ListRead => {
                 let item = text(Slot::Item);
-                let list = match range(Slot::List).and_then(|said| self.list(said)) {
+                let list = match range(Slot::List) {
+                    Some(said) => self.list(said),
+                    None => Some(self.list_of_kind(Class::ShoppingList)),
+                };
+                let list = match list {
                     Some(ListFound::One(list)) => Some(list),
                     Some(ListFound::Several(lists)) => return self.which_list(&lists),
                     Some(ListFound::Own) | None => None,
@@ -264,10 +268,15 @@ impl Command<'_> {
                             })
                     })
                 };
-                words.iter().all(|word| item.words.contains(*word) || area.iter().any(|key| key == word) || kind(word))
+                words.iter().all(|word| item.words.contains(*word) || area.iter().any(|key| key == word)
+                    || (area.is_empty() && self.is_area_word(word)) || kind(word))
             })
             .map(|(position, _)| position)
             .collect()
+    }
+
+    fn is_area_word(&self, word: &str) -> bool {
+        self.index.areas.iter().any(|area| self.lexicon.keys(&area.name).iter().any(|key| key == word))
     }
 
     fn play(&self, media: &str, player: Option<&[Token]>) -> Understanding {

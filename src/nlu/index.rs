@@ -331,6 +331,7 @@ fn classes_in(keys: &[String], lexicon: &Lexicon) -> Vec<Class> {
                     | Sense::Mode(_)
                     | Sense::Remark(_)
                     | Sense::Occasion(_)
+                    | Sense::Talk(_)
                     | Sense::Color(_)
                     | Sense::White(_)
                     | Sense::Level(_) => None,

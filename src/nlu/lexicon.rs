@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::template::Template;
 use super::text::{self, Kind};
-use super::vocabulary::{Attribute, Class, Mode, Occasion, Pred, Remark, StateWord, Word};
+use super::vocabulary::{Attribute, Class, Mode, Occasion, Pred, Remark, StateWord, Talk, Word};
 
 /// What a phrase can mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,6 +19,7 @@ pub enum Sense {
     Mode(Mode),
     Remark(Remark),
     Occasion(Occasion),
+    Talk(Talk),
     /// Index into [`COLORS`].
     Color(usize),
     /// A named white, in kelvin.
@@ -126,6 +127,7 @@ struct File {
     mode: Words,
     remark: Words,
     occasion: Words,
+    talk: Words,
     scene: Words,
     color: Words,
     white: Words,
@@ -179,6 +181,7 @@ impl Lexicon {
         lexicon.section("mode", &file.mode, |word| Mode::from_word(word).map(Sense::Mode))?;
         lexicon.section("remark", &file.remark, |word| Remark::from_word(word).map(Sense::Remark))?;
         lexicon.section("occasion", &file.occasion, |word| Occasion::from_word(word).map(Sense::Occasion))?;
+        lexicon.section("talk", &file.talk, |word| Talk::from_word(word).map(Sense::Talk))?;
         lexicon.section("color", &file.color, |word| {
             COLORS.iter().position(|(name, _)| *name == word).map(Sense::Color)
         })?;

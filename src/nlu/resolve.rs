@@ -44,6 +44,9 @@ mod score {
     pub const WEAK: u8 = 1;
 }
 
+/// What is sure in every word comes before what is not.
+const SURE: u8 = 64;
+
 impl Resolver<'_> {
     fn item(&self, item: usize) -> Option<&Item> {
         self.index.items.get(item)
@@ -72,7 +75,8 @@ impl Resolver<'_> {
             best = score::NAME;
         }
         if noun.targets.iter().any(|target| self.in_target(item, *target)) {
-            best = best.max(score::KIND);
+            // "The garage" is rather its door than whatever stands in it.
+            best = best.max(if noun.classes.is_empty() { score::KIND } else { score::PART });
         }
         for class in &noun.classes {
             best = best.max(match belongs(item, *class) {
@@ -127,7 +131,7 @@ impl Resolver<'_> {
                 least = least.min(score);
             }
             if least > 0 {
-                found.push((position, if least == score::WEAK { 0 } else { total }));
+                found.push((position, if least == score::WEAK { total } else { total + SURE }));
             }
         }
         found

@@ -30,6 +30,8 @@ pub struct Clock {
     pub minute: u32,
     /// Whether the half of the day was said, or follows from the hour.
     pub half_known: bool,
+    /// A number after "at" and no more: it may be no time at all.
+    pub bare: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,11 +142,14 @@ impl Numbers<'_> {
         }
         let (mut hour, mut minute, mut end, sure) = self.clock_digits(from, said > 0)?;
         let mut half_known = hour > 12 || hour == 0;
+        let mut bare = end == from + 1 && self.tokens.get(from).is_some_and(|token| !token.key.contains(':'));
         if let Some(length) = self.word(end, Word::Pm) {
             part = Some(Word::Afternoon);
+            bare = false;
             end += length;
         } else if let Some(length) = self.word(end, Word::Am) {
             part = Some(Word::Morning);
+            bare = false;
             end += length;
         } else if !sure {
             return None;
@@ -162,7 +167,7 @@ impl Numbers<'_> {
             Some(_) | None => {}
         }
         minute = minute.min(59);
-        (hour < 24).then_some((Clock { hour, minute, half_known }, end))
+        (hour < 24 && !(bare && hour > 12)).then_some((Clock { hour, minute, half_known, bare }, end))
     }
 
     /// Hour, minute, end, and whether this can be nothing but a time.
@@ -235,8 +240,8 @@ pub fn when(times: &[Time], now: DateTime<Tz>) -> Option<When> {
     let (day, part) = days.unwrap_or((None, None));
     let clock = match (clock, part) {
         (Some(clock), part) => placed(clock, part),
-        (None, Some(Word::Noon)) => Clock { hour: 12, minute: 0, half_known: true },
-        (None, Some(Word::Midnight)) => Clock { hour: 0, minute: 0, half_known: true },
+        (None, Some(Word::Noon)) => Clock { hour: 12, minute: 0, half_known: true, bare: false },
+        (None, Some(Word::Midnight)) => Clock { hour: 0, minute: 0, half_known: true, bare: false },
         (None, _) => return None,
     };
     let time = NaiveTime::from_hms_opt(clock.hour, clock.minute, 0)?;

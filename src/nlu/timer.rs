@@ -27,6 +27,14 @@ impl Command<'_> {
     /// Reads a sentence that has the word "timer"; `None` where it is about something else.
     pub fn timer(&self, sentence: &Sentence) -> Option<Understanding> {
         let said = said(sentence)?;
+        // "Turn off the light …": a command beside the timer is not for the timer.
+        let other = sentence.row.iter().any(|span| {
+            span.sense(|sense| matches!(sense, Sense::Class(Class::Light | Class::Fan | Class::Everything)))
+        });
+        let switched = [Pred::On, Pred::Off, Pred::OnOrOpen, Pred::OffOrClose];
+        if other && said.preds.iter().any(|pred| switched.contains(pred)) {
+            return None;
+        }
         let filter = TimerFilter {
             label: self.label(sentence, said.timer),
             length: None,
@@ -50,8 +58,7 @@ impl Command<'_> {
             return Some(TimerChange::Resume(known(filter)));
         }
         let grows = has(&[Pred::Add, Pred::Raise]);
-        let shrinks = has(&[Pred::Lower])
-            || (has(&[Pred::Remove]) && !said.durations.is_empty() && !self.lexicon.han_numbers);
+        let shrinks = has(&[Pred::Lower, Pred::Remove]);
         if (grows || shrinks) && !said.durations.is_empty() {
             let (seconds, length) = self.changed(&said.durations)?;
             let timer = TimerFilter { length, ..filter };
@@ -99,10 +106,10 @@ impl Command<'_> {
                     && row.get(position + 1).is_some_and(names_timer));
             if names {
                 let mut end = position + 1;
-                while row
-                    .get(end)
-                    .is_some_and(|span| span.time().is_none() && span.value().is_none() && !span.is_mark())
-                {
+                while row.get(end).is_some_and(|span| {
+                    let stops = span.word(Word::By) || span.word(Word::For);
+                    span.time().is_none() && span.value().is_none() && !span.is_mark() && !stops
+                }) {
                     end += 1;
                 }
                 return text(position + 1, end);
@@ -134,6 +141,7 @@ fn names_timer(span: &Span) -> bool {
             | Sense::Mode(_)
             | Sense::Remark(_)
             | Sense::Occasion(_)
+            | Sense::Talk(_)
             | Sense::White(_)
             | Sense::Level(_) => false,
         },

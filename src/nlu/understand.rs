@@ -165,47 +165,67 @@ impl Sentence {
 
 /// Whether a row of spans is a question.
 fn asks(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
-    let mark = tokens.last().is_some_and(|token| matches!(token.text.as_str(), "?" | "？"));
-    let asking = |word: Word| {
-        matches!(word, Word::Which | Word::HowMany | Word::What | Word::Where | Word::Who | Word::HowLong)
-    };
+    if row.iter().any(|span| span.word(Word::Asks) && !span.is_mark()) {
+        return true;
+    }
+    if lexicon.han_numbers { asks_in_chinese(row) } else { asks_first(row, tokens, lexicon) }
+}
+
+fn is_question_word(span: &Span) -> bool {
+    [Word::Which, Word::HowMany, Word::What, Word::Where, Word::Who, Word::HowLong]
+        .into_iter()
+        .any(|word| span.word(word))
+}
+
+fn tells(span: &Span) -> bool {
+    span.sense(|sense| *sense == Sense::Pred(Pred::Tell))
+}
+
+/// Chinese asks with a word anywhere: 什么, 哪些, 几度.
+fn asks_in_chinese(row: &[Span]) -> bool {
+    let says = |span: &&Span| !span.is_mark() && !span.word(Word::Filler) && !span.word(Word::Polite);
+    let acts =
+        row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Pred(pred) if *pred != Pred::Tell)));
+    row.iter().any(is_question_word)
+        || row.iter().find(says).is_some_and(tells)
+        || (!acts && row.iter().any(attribute_question))
+}
+
+/// Western languages ask with the first word: a question word, or the verb.
+fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     let mut polite = false;
-    let mut seen = 0;
     for span in row {
-        if span.word(Word::Asks) && !span.is_mark() {
-            return true;
-        }
-        if lexicon.han_numbers {
-            if span.sense(|sense| matches!(sense, Sense::Word(word) if asking(*word))) {
-                return true;
-            }
+        if span.word(Word::Polite) {
+            polite = true;
             continue;
         }
-        if seen > 0 && !mark && !polite {
+        if span.is_mark() || (span.word(Word::And) && !is_question_word(span)) {
             continue;
         }
         let named = !span.targets().is_empty();
-        let tell = span.sense(|sense| *sense == Sense::Pred(Pred::Tell));
-        let wh = span.sense(|sense| matches!(sense, Sense::Word(word) if asking(*word)));
-        let verb = span.sense(|sense| matches!(sense, Sense::Word(Word::Is | Word::Did)));
-        if seen == 0 && !named && (tell || wh || (verb && !polite)) {
+        let verb = span.word(Word::Is) || span.word(Word::Did);
+        let how = span.end > span.start + 1
+            && tokens.get(span.start).is_some_and(|token| {
+                lexicon
+                    .starting(&token.key)
+                    .iter()
+                    .any(|phrase| phrase.keys.len() == 1 && phrase.senses.contains(&Sense::Word(Word::What)))
+            })
+            && span.sense(|sense| matches!(sense, Sense::Attribute(_)));
+        if !named && (tells(span) || is_question_word(span) || (verb && !polite) || how) {
             return true;
         }
-        if seen == 0 && attribute_question(span) {
+        if attribute_question(span) {
             return true;
         }
-        if span.word(Word::Polite) {
-            polite = true;
-        } else if span.is_mark() || span.word(Word::Filler) || span.word(Word::And) {
-            continue;
-        } else {
-            seen += 1;
+        if !span.word(Word::Filler) {
+            return false;
         }
     }
     false
 }
 
-/// "how hot", "what time": questions by themselves.
+/// "status of …", "what time": questions by themselves.
 fn attribute_question(span: &Span) -> bool {
     use super::vocabulary::Attribute;
     span.sense(|sense| {

@@ -354,3 +354,15 @@ vocabulary! {
         Dry = "too_dry",
     }
 }
+
+vocabulary! {
+    /// What people say to a house that is no command: greetings, and questions about itself.
+    Talk {
+        Hello = "hello",
+        Maker = "maker",
+        Data = "data",
+        Help = "help",
+        Listening = "listening",
+        Thanks = "thanks",
+    }
+}

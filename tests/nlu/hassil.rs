@@ -45,7 +45,7 @@ const KINDS: &[(&str, &str)] = &[
     ("todo", "shopping"),
 ];
 
-fn furnished(home: &HomeFile, here: Option<&str>) -> HomeFile {
+fn furnished(home: &HomeFile, line: &Line, here: Option<&str>) -> HomeFile {
     let mut home = home.clone();
     if let Some(here) = here
         && !home.areas.iter().any(|area| area.name == here)
@@ -55,6 +55,17 @@ fn furnished(home: &HomeFile, here: Option<&str>) -> HomeFile {
     for floor in home.floors.clone() {
         home.areas.push(PlaceFile { id: None, name: format!("Qx {}", floor.name), floor: Some(floor.name) });
     }
+    // Devices without an area are where the sentence looks for them.
+    let slot = |name: &str| line.slots.get(name).and_then(Value::as_str);
+    let floor = slot("floor")
+        .and_then(|floor| home.floors.iter().find(|known| known.name.starts_with(floor)))
+        .map(|floor| format!("Qx {}", floor.name));
+    if slot("name").is_none() {
+        let place = slot("area").map(str::to_owned).or(floor).or(here.map(str::to_owned));
+        for entity in home.entities.iter_mut().filter(|entity| entity.area.is_none()) {
+            entity.area.clone_from(&place);
+        }
+    }
     let known = home.entities.clone();
     let areas: Vec<Option<String>> = if home.areas.is_empty() {
         vec![None]
@@ -62,7 +73,8 @@ fn furnished(home: &HomeFile, here: Option<&str>) -> HomeFile {
         home.areas.iter().map(|area| Some(area.id.clone().unwrap_or_else(|| area.name.clone()))).collect()
     };
     for (domain, class) in KINDS {
-        if known.iter().any(|entity| entity.domain.as_deref() == Some(domain)) {
+        let mows = line.intent.contains("Mower") && *domain == "vacuum";
+        if mows || known.iter().any(|entity| entity.domain.as_deref() == Some(domain)) {
             continue;
         }
         let single = matches!(*domain, "vacuum" | "lawn_mower" | "todo");
@@ -300,7 +312,9 @@ fn fits(line: &Line, got: &Understanding, house: &House, here: Option<&str>) -> 
         }
         "HassNevermind" => matches!(got, Understanding::Nothing { .. }),
         "HassGetState" | "HassGetWeather" | "HassClimateGetTemperature" => answered(line, got, house),
-        "HassGetCurrentTime" | "HassGetCurrentDate" => matches!(got, Understanding::Answer { .. }),
+        "HassGetCurrentTime" | "HassGetCurrentDate" | "HassRespond" => {
+            matches!(got, Understanding::Answer { .. })
+        }
         _ => false,
     }
 }
@@ -341,7 +355,7 @@ fn run(file: &str) -> Option<(usize, usize)> {
             Value::String(area) => Some(area.as_str()),
             _ => None,
         };
-        let home = furnished(&homes[&line.home_fixture], here);
+        let home = furnished(&homes[&line.home_fixture], &line, here);
         let mut house = eval::house(&home, now().with_timezone(&Utc));
         if line.intent == "HassMediaSearchAndPlay" {
             playable(&mut house);
