@@ -412,12 +412,20 @@ impl Scanner<'_> {
         if pred && self.takes_verb(position) {
             return None;
         }
+        // "A blue shade" is a colour.
+        if noun.classes == [Class::Shade] && !self.clause.colors.is_empty() {
+            return None;
+        }
         if !noun.classes.is_empty() {
             let state = span.sense(|sense| matches!(sense, Sense::State(_)));
             return (!other || (!state && !span.word(Word::Filler) && !self.wants_mode(position)))
                 .then_some(noun);
         }
-        (!noun.parts.is_empty() && !other && !pred).then_some(noun)
+        // "living room lights" where the house has no such area, only things of that name.
+        let place = span.word(Word::Here) || span.word(Word::House);
+        let named =
+            place && self.np.as_ref().is_some_and(|np| np.nouns.iter().any(|noun| !noun.parts.is_empty()));
+        (!noun.parts.is_empty() && (!other || named) && !pred).then_some(noun)
     }
 
     /// Whether a word that is a verb and a thing ("lock", "vacuum") is the verb here.
@@ -678,10 +686,16 @@ impl Scanner<'_> {
         self.excepting = false;
         let targets = !self.clause.nps.is_empty();
         let complete = !self.clause.preds.is_empty() || !self.clause.states.is_empty();
+        // "Advance … to the next song", "activate … to clean": the verb goes on.
+        let goes_on = self.clause.preds.last() == Some(&pred)
+            || (!self.han && !self.clause.has_value() && self.clause.words.last() == Some(&Word::To));
         let condition = self.clause.role != Role::Main && (complete || self.clause.has_value());
-        let new =
-            (complete && !self.clause.is_light() && (targets || self.clause.has_value()) && !self.asking)
-                || (condition && !self.asking);
+        let new = (complete
+            && !goes_on
+            && !self.clause.is_light()
+            && (targets || self.clause.has_value())
+            && !self.asking)
+            || (condition && !self.asking);
         if new {
             // 打开客厅灯窗帘拉上: the last thing belongs to this verb.
             let moved = (self.han && self.clause.nps.len() > 1 && !self.clause.np_first)
@@ -720,7 +734,13 @@ impl Scanner<'_> {
             Word::And => self.separate(false),
             Word::Or => {
                 self.clause.words.push(Word::Or);
-                self.separate(false);
+                // "On or off" is one state to be chosen.
+                let state = self.row.iter().any(|next| {
+                    next.start == span.end && next.sense(|sense| matches!(sense, Sense::State(_)))
+                });
+                if self.clause.states.is_empty() || !state {
+                    self.separate(false);
+                }
             }
             Word::Then => self.separate(true),
             Word::Except => {

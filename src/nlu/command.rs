@@ -259,14 +259,13 @@ impl Command<'_> {
         );
         let counted = clause.values.iter().any(|value| !matches!(value, Value::Duration(_)));
         let valued = counted || frame.color.is_some() || frame.white.is_some();
+        let both = frame.pred == Pred::Toggle;
         let odd = clause.words.iter().any(|word| {
-            matches!(
-                word,
-                Word::Until | Word::Or | Word::Other | Word::HowMany | Word::Which | Word::Who | Word::Where
-            )
+            matches!(word, Word::Until | Word::Other | Word::HowMany | Word::Which | Word::Who | Word::Where)
         });
+        let choice = clause.word(Word::Or) && !both;
         let colors = clause.colors.iter().any(|color| Some(*color) != frame.color);
-        if (plain && valued) || odd || colors {
+        if (plain && valued) || odd || choice || colors {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         Ok(())

@@ -245,6 +245,13 @@ fn pred(clause: &Clause) -> Option<Pred> {
         .copied();
     let up = clause.word(Word::Up);
     let down = clause.word(Word::Down);
+    // "Flip it on or off", "change the state of …".
+    let both = clause.states.contains(&StateWord::On) && clause.states.contains(&StateWord::Off);
+    let state =
+        clause.pred(Pred::Set) && clause.attributes == [Attribute::Status] && clause.states.is_empty();
+    if (both || state) && !clause.has_value() {
+        return Some(Pred::Toggle);
+    }
     if let Some(special) = special {
         return Some(special);
     }

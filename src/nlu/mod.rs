@@ -43,3 +43,6 @@ pub use understanding::{
     Intent, ListChange, RefuseReason, TimerChange, TimerFilter, Understanding, Weekdays, When,
 };
 pub use vocabulary::{Attribute, Class, Pred};
+
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,18 @@ pub fn tokens(text: &str, lexicon: &Lexicon) -> Vec<Token> {
         if tokens.len() > MAX_TOKENS {
             return tokens;
         }
-        if character.is_whitespace() {
+        // "Under-stairs" and "kids' room" are written in several ways; between letters these marks say nothing.
+        let inside = position
+            .checked_sub(1)
+            .and_then(|before| characters.get(before))
+            .is_some_and(|before| before.is_alphabetic());
+        let next = characters.get(position + 1).copied();
+        let silent = match character {
+            '-' => inside && next.is_some_and(char::is_alphanumeric),
+            '\'' => inside && next.is_none_or(char::is_whitespace),
+            _ => false,
+        };
+        if character.is_whitespace() || silent {
             spaced = true;
         } else if is_han(character) || !character.is_alphanumeric() {
             word.push(character);

@@ -193,6 +193,12 @@ fn asks_in_chinese(row: &[Span]) -> bool {
 
 /// Western languages ask with the first word: a question word, or the verb.
 fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
+    let acts = row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Pred(_))));
+    let status =
+        |span: &Span| span.sense(|sense| *sense == Sense::Attribute(super::vocabulary::Attribute::Status));
+    if !acts && row.iter().any(status) {
+        return true;
+    }
     let mut polite = false;
     for span in row {
         if span.word(Word::Polite) {
