@@ -128,7 +128,11 @@ fn detail(lexicon: &Lexicon, language: &str, entry: &OutcomeEntry, house: &House
             Ok(id) if house.entity(id.as_str()).is_some() => {
                 house.entity(id.as_str()).map_or(detail.as_str(), |entity| entity.name_in(language))
             }
-            Ok(_) | Err(_) => detail.as_str(),
+            // A panel names its zones in its own words; where that is an entity's name, people hear theirs.
+            Ok(_) | Err(_) => house
+                .entities()
+                .find(|entity| entity.all_names().any(|name| name.eq_ignore_ascii_case(detail)))
+                .map_or(detail.as_str(), |entity| entity.name_in(language)),
         })
         .collect();
     let key = format!("cause.{cause}");

@@ -85,6 +85,7 @@ fn sentence(lexicon: &Lexicon, group: &[&Told<'_>], first: &Told<'_>) -> String 
         OutcomeKind::Confirmed => "confirmed",
         OutcomeKind::Already => "already",
         OutcomeKind::Unconfirmed => "unconfirmed",
+        OutcomeKind::Contradicted if first.detail.is_some() => "contradicted_because",
         OutcomeKind::Contradicted => "contradicted",
         OutcomeKind::NotSent => "not_sent",
         OutcomeKind::Refused => "refused",

@@ -6,9 +6,9 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use super::*;
-use crate::actuate::port::Secret;
+use crate::actuate::port::{Port, Secret, SendError};
 use crate::devices::{Codec, Decoded, Payload};
-use crate::devices::{Port, SendError};
+
 use crate::home::{ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, Category, Places};
 
 struct Plain;
