@@ -192,6 +192,7 @@ impl App {
     async fn begin(self: &Arc<Self>, arrivals: Arrivals, any_port: bool) -> Result<(), BuildError> {
         self.until_stopped(self.clone().publish_events());
         self.until_stopped(self.clone().publish_approvals());
+        self.until_stopped(self.clone().keep_the_journal_short());
         self.until_stopped(self.clone().after_announcements());
         self.until_stopped(self.clone().say_birth());
         self.decode(arrivals)?;

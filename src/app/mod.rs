@@ -44,6 +44,9 @@ use metrics::Metrics;
 use mqtt::Replies;
 use started::Started;
 
+/// Pause between two cuts of the journal.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Time in which running tasks must report when the daemon stops.
 const DRAIN: Duration = Duration::from_secs(8);
 
@@ -150,6 +153,24 @@ impl App {
         let body = serde_json::json!({"text": text, "area": area}).to_string();
         if let Err(error) = self.link.begin_publish(Publish::new(topic, body)) {
             tracing::warn!(%error, "an announcement was not published");
+        }
+    }
+
+    /// Cuts the journal off at the age that settings give, at start and once a day.
+    async fn keep_the_journal_short(self: Arc<Self>) {
+        let days = i64::from(self.settings.journal.retention_days);
+        if days == 0 {
+            return;
+        }
+        loop {
+            match self.journal.cut(self.clock.now() - chrono::TimeDelta::days(days)).await {
+                Ok(cut) if cut.events > 0 => {
+                    tracing::info!(events = cut.events, "old events were cut off the journal")
+                }
+                Ok(_) => {}
+                Err(error) => tracing::warn!(%error, "the journal could not be cut"),
+            }
+            tokio::time::sleep(DAY).await;
         }
     }
 

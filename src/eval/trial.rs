@@ -16,7 +16,8 @@ use crate::clock::Clock;
 use crate::devices::{Codec, ConfirmHint, Decoded, EncodeError, Message, Payload};
 use crate::home::{Action, EntityId, House, SharedHouse, Stamp, State, Verb};
 use crate::journal::Journal;
-use crate::model::{Model, Offline, Report, Usage};
+use crate::model::settings::{BreakerSettings, Mode};
+use crate::model::{Model, Offline, Report, Router, Usage};
 use crate::nlu::{Intent, ListChange, Nlu};
 use crate::policy::{AnswerWord, Approval, ApprovalState, Channel, Policy, Principal, Scope, Tier, tier};
 use crate::tools::{Household, HouseholdRequest};
@@ -83,7 +84,7 @@ impl Trial {
             house: shared.clone(),
             door: door.clone(),
             journal: journal.clone(),
-            model: self.model.clone().unwrap_or_else(|| offline.clone()),
+            model: self.model.clone().unwrap_or_else(|| self.offline_alone(&offline)),
             offline,
             household: Arc::new(Lists { house: shared.clone(), clock: self.clock.clone() }),
             report: Report::new(self.nlu.clone()),
@@ -123,6 +124,11 @@ impl Trial {
             usage: result.usage,
             elapsed,
         })
+    }
+
+    fn offline_alone(&self, offline: &Arc<dyn Model>) -> Arc<dyn Model> {
+        let breaker = BreakerSettings::default();
+        Arc::new(Router::new(Mode::Offline, Some(offline.clone()), Vec::new(), breaker, self.clock.clone()))
     }
 
     fn command(&self, task: &Task) -> Command {

@@ -179,7 +179,8 @@ impl Shared {
                     tracing::warn!(reasons = reasons.join("; "), "no language model could be asked");
                 }
                 out.delta(Delta::Text(reply)).await;
-                out.delta(Delta::End(Stop::Ended)).await;
+                // Nothing was understood and nothing done: that is no success.
+                out.delta(Delta::End(Stop::Refused)).await;
                 Ok(())
             }
             None if reasons.is_empty() => Err(ModelError::NoneLeft("none is configured".to_owned())),

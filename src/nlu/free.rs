@@ -92,6 +92,9 @@ impl Command<'_> {
                 Understanding::Act(vec![Intent::Broadcast { message: text(Slot::Message), area: None }])
             }
             Purpose::Play => self.play(&text(Slot::Media), range(Slot::Player)),
+            Purpose::ScheduleList => Understanding::Act(vec![Intent::ScheduleQuery]),
+            Purpose::ScheduleCancel => Understanding::Act(vec![Intent::ScheduleCancel { all: false }]),
+            Purpose::ScheduleCancelAll => Understanding::Act(vec![Intent::ScheduleCancel { all: true }]),
             Purpose::ListAdd | Purpose::ListComplete | Purpose::ListRemove | Purpose::ListRead => {
                 let item = text(Slot::Item);
                 let list = match range(Slot::List) {
@@ -107,7 +110,12 @@ impl Command<'_> {
                     Purpose::ListComplete => ListChange::Complete { list, item },
                     Purpose::ListRemove => ListChange::Remove { list, item },
                     Purpose::ListRead => ListChange::Read { list },
-                    Purpose::ListAdd | Purpose::Broadcast | Purpose::Play => ListChange::Add { list, item },
+                    Purpose::ListAdd
+                    | Purpose::Broadcast
+                    | Purpose::Play
+                    | Purpose::ScheduleList
+                    | Purpose::ScheduleCancel
+                    | Purpose::ScheduleCancelAll => ListChange::Add { list, item },
                 })])
             }
         }

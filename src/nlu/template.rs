@@ -15,6 +15,9 @@ pub enum Purpose {
     ListRead,
     Broadcast,
     Play,
+    ScheduleList,
+    ScheduleCancel,
+    ScheduleCancelAll,
 }
 
 /// Slots of templates.
@@ -52,6 +55,9 @@ impl Template {
             "list_complete" => Purpose::ListComplete,
             "list_remove" => Purpose::ListRemove,
             "list_read" => Purpose::ListRead,
+            "schedule_list" => Purpose::ScheduleList,
+            "schedule_cancel" => Purpose::ScheduleCancel,
+            "schedule_cancel_all" => Purpose::ScheduleCancelAll,
             "broadcast" => Purpose::Broadcast,
             "play" => Purpose::Play,
             _ => return None,
