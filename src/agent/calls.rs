@@ -15,7 +15,7 @@ use super::state::{CallState, Phase};
 use super::{Agent, repeat};
 use crate::actuate::OutcomeEntry;
 use crate::journal::JournalError;
-use crate::policy::Verdict;
+use crate::policy::{Scope, Verdict};
 use crate::tools::{self, HouseholdRequest, Request, ToolError};
 
 impl Agent {
@@ -81,6 +81,20 @@ impl Agent {
         request: Request,
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
+        let acts = match &request {
+            Request::Actions(_) | Request::Scene(_) | Request::Household(_) => true,
+            Request::GetState(_)
+            | Request::FindEntities { .. }
+            | Request::AskUser(_)
+            | Request::Finish { .. } => false,
+        };
+        let may_act = log.with_state(|task| {
+            task.command.as_ref().is_some_and(|command| command.origin.has(Scope::Command))
+        });
+        if acts && !may_act {
+            let why = json!({"error": "refused", "message": "this channel may only read"});
+            return self.end(log, id, why, true).await;
+        }
         match request {
             Request::GetState(ids) => {
                 let states = { tools::get_state(&ids, &self.house.read(), self.clock.now()) };
@@ -126,6 +140,7 @@ impl Agent {
             conversation: command.conversation.clone(),
             area: command.area.clone(),
             language: self.language_of(&command),
+            taint: log.with_state(|task| task.taint.clone()),
             interim: Arc::new(move |text| {
                 // Nobody listens any more: the call has ended.
                 let _ = tell.send(text);
@@ -158,7 +173,11 @@ impl Agent {
         id: &CallId,
         outcomes: Vec<OutcomeEntry>,
     ) -> Result<(), JournalError> {
-        for entry in outcomes {
+        // A resumed call may have told some of its outcomes before.
+        let told = log.with_state(|state| state.outcomes.get(id).cloned().unwrap_or_default());
+        for entry in
+            outcomes.into_iter().filter(|entry| !told.iter().any(|known| known.action == entry.action))
+        {
             log.append(Event::Outcome { call: id.clone(), entry }).await?;
         }
         let all = log.with_state(|state| state.outcomes.get(id).cloned().unwrap_or_default());

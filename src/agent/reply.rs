@@ -9,7 +9,7 @@ use super::state::{Phase, TaskState};
 use crate::actuate::Ledger;
 use crate::home::House;
 use crate::nlu::Lexicon;
-use crate::tools::{ASK_USER, clean, is_household};
+use crate::tools::{ASK_USER, FINISH, clean, is_household};
 
 /// Longest reply, in characters: it is to be spoken.
 const LONGEST: usize = 1000;
@@ -24,9 +24,21 @@ impl Agent {
         let mut sentences = Vec::new();
         match exit {
             Exit::Done | Exit::Declined => {
-                let text = last_text(state);
+                let text = Some(last_text(state))
+                    .filter(|text| !text.is_empty())
+                    .unwrap_or_else(|| finished_with(state));
                 let from_calls = said_by_calls(state);
-                if !text.is_empty() && honest(&text, &outcomes, &ledger, &from_calls, lexicon, &house) {
+                if !text.is_empty()
+                    && honest(
+                        &text,
+                        &outcomes,
+                        &ledger,
+                        &from_calls,
+                        household_failed(state),
+                        lexicon,
+                        &house,
+                    )
+                {
                     sentences.push(text);
                 } else {
                     sentences.push(outcomes);
@@ -66,11 +78,21 @@ fn honest(
     outcomes: &str,
     ledger: &Ledger,
     from_calls: &[String],
+    failed: bool,
     lexicon: &Lexicon,
     house: &House,
 ) -> bool {
     if !outcomes.is_empty() && text.contains(outcomes) {
         return true;
+    }
+    if !from_calls.is_empty()
+        && from_calls.iter().all(|said| text.contains(said.as_str()))
+        && ledger.is_empty()
+    {
+        return true;
+    }
+    if failed && claims(text, lexicon) {
+        return false;
     }
     if !ledger.iter().all(|entry| entry.outcome.is_wished()) {
         return false;
@@ -130,6 +152,20 @@ fn said_by_calls(state: &TaskState) -> Vec<String> {
         .filter(|(tool, _)| is_household(tool))
         .filter_map(|(_, result)| result.get("said")?.as_str().map(str::to_owned))
         .collect()
+}
+
+/// Whether a timer, list or schedule was refused.
+fn household_failed(state: &TaskState) -> bool {
+    results(state).any(|(tool, result)| is_household(&tool) && result.get("error").is_some())
+}
+
+/// The sentence that a model gave along with `finish`.
+fn finished_with(state: &TaskState) -> String {
+    results(state)
+        .filter(|(tool, _)| tool == FINISH)
+        .filter_map(|(_, result)| result.get("finish")?.as_str().map(str::to_owned))
+        .last()
+        .unwrap_or_default()
 }
 
 /// The question that ends the task, if there is one.

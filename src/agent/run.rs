@@ -141,12 +141,18 @@ impl Agent {
     }
 
     /// The result of a task whose own code failed: from its journal, with every open call closed.
-    async fn broken(&self, command: &Command) -> TaskResult {
+    pub(super) async fn broken(&self, command: &Command) -> TaskResult {
         let rows = self.journal.events(&command.task).await.unwrap_or_default();
         let events: Vec<Event> = rows.iter().filter_map(|row| row.parse().ok()).collect();
         let task = command.task.clone();
         let log = TaskLog::resume(task, &events, self.journal.clone(), self.bus.clone(), self.clock.clone());
-        let closed = self.close_calls(&log, Exit::Internal).await.map(|()| Exit::Internal);
+        // What was sent is verified first; then every call that is still open gets its result.
+        let closed = async {
+            self.close_interrupted(&log).await?;
+            self.close_calls(&log, Exit::Internal).await?;
+            Ok(Exit::Internal)
+        }
+        .await;
         self.finish(&log, command, closed, tokio::time::Instant::now()).await
     }
 }

@@ -57,7 +57,8 @@ impl Pending {
     }
 
     fn is_open(&self) -> bool {
-        self.0.borrow().is_none()
+        // A task whose sender is gone has ended without a word; it holds no place.
+        self.0.borrow().is_none() && self.0.has_changed().is_ok()
     }
 }
 
@@ -109,6 +110,12 @@ impl Queue {
     /// Takes a command. One whose id was seen from the same principal, also before a restart, gets the first one's
     /// task and result.
     pub async fn submit(self: &Arc<Self>, command: Command) -> Result<Submitted, SubmitError> {
+        // In a task of its own: a caller that goes away in between leaves no half-taken command behind.
+        let queue = self.clone();
+        tokio::spawn(async move { queue.enter(command).await }).await.unwrap_or(Err(SubmitError::Stopping))
+    }
+
+    async fn enter(self: Arc<Self>, command: Command) -> Result<Submitted, SubmitError> {
         if self.shutdown.is_cancelled() {
             return Err(SubmitError::Stopping);
         }
@@ -211,6 +218,10 @@ impl Queue {
     pub async fn resume(self: &Arc<Self>) -> Result<usize, JournalError> {
         let open = self.agent.journal.tasks(1000, true).await?;
         for row in &open {
+            // Opened by this run, while the channels were already there.
+            if self.running().contains_key(&row.id) {
+                continue;
+            }
             let events: Vec<Event> =
                 self.agent.journal.events(&row.id).await?.iter().filter_map(|row| row.parse().ok()).collect();
             let Some(Event::Accepted { command }) = events.first() else { continue };
@@ -236,7 +247,17 @@ impl Queue {
             let slot = queue.slots.clone().acquire_owned().await;
             let task = command.task.clone();
             let result = match resumed {
-                Some(events) => queue.agent.run_on(command, &events, cancel).await,
+                Some(events) => {
+                    let (agent, mine) = (queue.agent.clone(), command.clone());
+                    let resumed = tokio::spawn(async move { agent.run_on(mine, &events, cancel).await });
+                    match resumed.await {
+                        Ok(result) => result,
+                        Err(error) => {
+                            tracing::error!(%task, %error, "a resumed task broke");
+                            queue.agent.broken(&command).await
+                        }
+                    }
+                }
                 None => match queue.agent.spawn(command.clone(), cancel).await {
                     Ok(result) => result,
                     Err(error) => {

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::run::Cancel;
 use futures_util::StreamExt;
+use serde_json::json;
 
-use super::event::Event;
+use super::event::{CallId, Event};
 use super::log::TaskLog;
 use super::next::Why;
 use super::prompt;
@@ -16,6 +17,7 @@ use super::state::{Phase, TaskState};
 use super::{Agent, Command};
 use crate::journal::JournalError;
 use crate::model::{Delta, ModelError, Situation, Stop, ToolCall, ToolChoice, TurnRequest, Usage};
+use crate::tools::FINISH;
 
 /// What a model said in one turn.
 #[derive(Default)]
@@ -50,11 +52,29 @@ impl Agent {
             Ok(said) => {
                 let calls =
                     said.calls.into_iter().enumerate().map(|(index, call)| (format!("{turn}.{index}"), call));
-                let (calls, stop) = (calls.collect(), said.stop.unwrap_or(Stop::Ended));
-                log.append(Event::ModelSaid { turn, text: said.text, calls, stop, usage: said.usage }).await
+                let calls: Vec<(CallId, ToolCall)> = calls.collect();
+                let surplus = self.surplus(log, tool_choice, &calls);
+                let stop = said.stop.unwrap_or(Stop::Ended);
+                log.append(Event::ModelSaid { turn, text: said.text, calls, stop, usage: said.usage })
+                    .await?;
+                for id in surplus {
+                    let why = json!({"error": "limit", "message": "not run: the limit of calls is reached; report"});
+                    self.end(log, &id, why, true).await?;
+                }
+                Ok(())
             }
             Err(error) => log.append(Event::ModelFailed { turn, error: error.to_string() }).await,
         }
+    }
+
+    /// Calls beyond the limit of the task, or made although none were allowed. They get their result and never run.
+    fn surplus(&self, log: &TaskLog, tool_choice: ToolChoice, calls: &[(CallId, ToolCall)]) -> Vec<CallId> {
+        let used = log.with_state(|state| state.calls.len());
+        let room = match tool_choice {
+            ToolChoice::Auto => usize::try_from(self.limits.calls).unwrap_or(usize::MAX).saturating_sub(used),
+            ToolChoice::None => 0,
+        };
+        calls.iter().skip(room).filter(|(_, call)| call.name != FINISH).map(|(id, _)| id.clone()).collect()
     }
 
     async fn listen(&self, request: TurnRequest, log: &TaskLog) -> Result<Said, ModelError> {
@@ -63,8 +83,9 @@ impl Agent {
         let model = if request.situation.plan.is_some() { &self.offline } else { &self.model };
         let mut stream = model.turn(Arc::new(request));
         let mut said = Said::default();
+        let until = tokio::time::Instant::now() + left;
         loop {
-            let delta = tokio::time::timeout(left, stream.next()).await;
+            let delta = tokio::time::timeout_at(until, stream.next()).await;
             match delta {
                 Err(_) => return Err(ModelError::TimedOut { what: crate::model::Wait::Whole, limit: left }),
                 Ok(None) => return Ok(said),

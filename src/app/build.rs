@@ -50,6 +50,9 @@ pub struct Setup {
     pub any_port: bool,
 }
 
+/// How many times 50 ms the first firing waits for the start to be done.
+const STARTING: u32 = 600;
+
 /// Stack of the decoding thread, in bytes.
 const DECODING_STACK: usize = 32 * 1024 * 1024;
 
@@ -190,8 +193,10 @@ impl App {
 
     /// Starts the channels, then goes on with what the last run left open.
     async fn begin(self: &Arc<Self>, arrivals: Arrivals, any_port: bool) -> Result<(), BuildError> {
-        self.until_stopped(self.clone().publish_events());
-        self.until_stopped(self.clone().publish_approvals());
+        // Subscribed before anything can happen: nothing is missed.
+        let (events, approvals) = (self.queue.agent().events(), self.door.approval_changes());
+        self.until_stopped(self.clone().publish_events(events));
+        self.until_stopped(self.clone().publish_approvals(approvals));
         self.until_stopped(self.clone().keep_the_journal_short());
         self.until_stopped(self.clone().after_announcements());
         self.until_stopped(self.clone().say_birth());
@@ -383,22 +388,30 @@ async fn scheduler(
     late: Arc<OnceLock<Weak<App>>>,
 ) -> Result<Arc<Scheduler>, BuildError> {
     let fire = Arc::new(move |event| {
-        let app = late.get().cloned().unwrap_or_default();
-        schedules::fire(app, event).boxed()
+        let late = late.clone();
+        async move {
+            // What is due at the start waits until there is somebody to do it.
+            for _ in 0..STARTING {
+                if late.get().is_some() {
+                    break;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+            schedules::fire(late.get().cloned().unwrap_or_default(), event).await;
+        }
+        .boxed()
     });
     let scheduler = Scheduler::start(journal.clone(), clock.clone(), zone, fire).await;
     Ok(Arc::new(scheduler.map_err(failed("the schedules"))?))
 }
 
-type Announce = Arc<dyn Fn(String, Option<String>) + Send + Sync>;
+type Announce = Arc<dyn Fn(String, Option<String>) -> bool + Send + Sync>;
 type StopAll = Arc<dyn Fn(String) -> futures_util::future::BoxFuture<'static, usize> + Send + Sync>;
 
 /// Publishes announcements on `<base>/announcement`.
 fn announcer(late: Arc<OnceLock<Weak<App>>>) -> Announce {
     Arc::new(move |text, area| {
-        if let Some(app) = late.get().and_then(Weak::upgrade) {
-            app.announce(&text, area.as_deref());
-        }
+        late.get().and_then(Weak::upgrade).is_some_and(|app| app.announce(&text, area.as_deref()))
     })
 }
 

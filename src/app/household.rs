@@ -35,8 +35,8 @@ pub struct Keeper {
     pub report: Report,
     pub clock: Clock,
     pub zone: Tz,
-    /// Publishes an announcement: text and area.
-    pub announce: Arc<dyn Fn(String, Option<String>) + Send + Sync>,
+    /// Publishes an announcement, text and area; says whether it left.
+    pub announce: Arc<dyn Fn(String, Option<String>) -> bool + Send + Sync>,
     /// Stops all tasks and movers; says how many tasks there were.
     pub stop_all: Arc<dyn Fn(String) -> BoxFuture<'static, usize> + Send + Sync>,
 }
@@ -52,8 +52,11 @@ impl Household for Keeper {
                 Intent::ScheduleQuery => self.schedules(lexicon, &request.language).await,
                 Intent::ScheduleCancel { all } => self.cancel(*all, &request, lexicon).await,
                 Intent::Broadcast { message, area } => {
-                    (self.announce)(message.clone(), area.clone());
-                    Ok(said(message.clone()))
+                    if (self.announce)(message.clone(), area.clone()) {
+                        Ok(said(message.clone()))
+                    } else {
+                        Err(lexicon.say("not_announced", &[]))
+                    }
                 }
                 Intent::StopAll => {
                     let tasks = (self.stop_all)(request.task.clone()).await;
@@ -267,7 +270,8 @@ impl Keeper {
         }
         let plan = self.door.plan(&actions).map_err(|error| error.to_string())?;
         let conversation = request.conversation.as_deref();
-        let asked = Asked { principal: &request.principal, conversation, taint: None, sent: &[] };
+        let asked =
+            Asked { principal: &request.principal, conversation, taint: request.taint.as_deref(), sent: &[] };
         let decided = self.door.decide(&plan, &asked);
         match decided.decision() {
             Decision::Allow => Ok(false),
@@ -280,7 +284,7 @@ impl Keeper {
                     principal: &request.principal,
                     device: request.area.as_deref(),
                     utterance: &self.describe(intents, &request.language),
-                    taint: None,
+                    taint: request.taint.as_deref(),
                 };
                 let approval =
                     self.door.ask(&plan, &decided, &question).await.map_err(|error| error.to_string())?;

@@ -147,13 +147,15 @@ impl App {
         stopped
     }
 
-    /// Publishes a text for the speakers of the house, or of one area.
-    fn announce(&self, text: &str, area: Option<&str>) {
+    /// Publishes a text for the speakers of the house, or of one area; says whether it left.
+    fn announce(&self, text: &str, area: Option<&str>) -> bool {
         let topic = format!("{}/announcement", self.topics.base());
         let body = serde_json::json!({"text": text, "area": area}).to_string();
-        if let Err(error) = self.link.begin_publish(Publish::new(topic, body)) {
+        let published = self.link.begin_publish(Publish::new(topic, body));
+        if let Err(error) = &published {
             tracing::warn!(%error, "an announcement was not published");
         }
+        published.is_ok()
     }
 
     /// Cuts the journal off at the age that settings give, at start and once a day.
@@ -193,8 +195,9 @@ impl App {
 
     /// Ends in order: no new commands, running tasks report, schedules and channels end, the journal is closed.
     pub async fn stop(&self) {
-        self.queue.drain(DRAIN).await;
+        // First the scheduler: what is due from now on waits for the next start.
         self.scheduler.stop().await;
+        self.queue.drain(DRAIN).await;
         // Results of the last tasks are still on their way out.
         self.tasks.close();
         self.stopping.cancel();

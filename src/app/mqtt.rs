@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::{App, views};
 use crate::agent::{Command, Event, SubmitError, TaskEvent, TaskResult};
@@ -59,8 +59,15 @@ impl App {
             None => self.outbox.tidy(message),
             Some(Err(rejected)) => self.outbox.reject(&rejected),
             Some(Ok(Request::Command(command))) => self.mqtt_command(command).await,
-            Some(Ok(Request::Stop(stop))) => self.mqtt_stop(stop).await,
-            Some(Ok(Request::Decision(decision))) => self.mqtt_decision(decision).await,
+            // Both wait for devices or the broker, whose messages come through this very loop.
+            Some(Ok(Request::Stop(stop))) => {
+                let app = self.clone();
+                self.tasks.spawn(async move { app.mqtt_stop(stop).await });
+            }
+            Some(Ok(Request::Decision(decision))) => {
+                let app = self.clone();
+                self.tasks.spawn(async move { app.mqtt_decision(decision).await });
+            }
         }
     }
 
@@ -99,7 +106,10 @@ impl App {
             }
             Err(error @ (SubmitError::Busy { .. } | SubmitError::Stopping | SubmitError::Journal(_))) => {
                 let exit = if matches!(error, SubmitError::Busy { .. }) { "busy" } else { "unavailable" };
-                self.tell_refusal(exit, &error.to_string(), message.reply_to.as_ref()).await;
+                let app = self.clone();
+                self.tasks.spawn(async move {
+                    app.tell_refusal(exit, &error.to_string(), message.reply_to.as_ref()).await;
+                });
             }
         }
     }
@@ -170,15 +180,27 @@ impl App {
     }
 
     /// Publishes the events of all tasks, and their results.
-    pub(super) async fn publish_events(self: Arc<Self>) {
-        let mut events = self.queue.agent().events();
+    pub(super) async fn publish_events(self: Arc<Self>, mut events: Receiver<Arc<TaskEvent>>) {
         loop {
             match events.recv().await {
                 Ok(event) => self.publish_event(&event).await,
                 Err(RecvError::Lagged(lost)) => {
-                    tracing::warn!(lost, "events were not published: too many at once")
+                    tracing::warn!(lost, "events were not published: too many at once");
+                    self.publish_missed_results().await;
                 }
                 Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// Publishes the results of tasks whose last event was lost on the way here, from their record.
+    async fn publish_missed_results(self: &Arc<Self>) {
+        for task in self.started.tasks() {
+            let Ok(rows) = self.journal.events(&task).await else { continue };
+            let number = u64::try_from(rows.len()).unwrap_or(u64::MAX).saturating_sub(1);
+            let last = rows.last().and_then(|row| Some((row.at, row.parse::<Event>().ok()?)));
+            if let Some((at, event @ Event::Finished { .. })) = last {
+                self.publish_event(&Arc::new(TaskEvent { task, number, at, event })).await;
             }
         }
     }
@@ -214,8 +236,7 @@ impl App {
     }
 
     /// Shows approvals while they wait, and clears them when they are resolved.
-    pub(super) async fn publish_approvals(self: Arc<Self>) {
-        let mut changes = self.door.approval_changes();
+    pub(super) async fn publish_approvals(self: Arc<Self>, mut changes: Receiver<Approval>) {
         loop {
             match changes.recv().await {
                 Ok(approval) if approval.state == ApprovalState::Pending => {

@@ -1,14 +1,19 @@
 //! What is due: a firing becomes a task of its own, with what was understood when the schedule was made.
 
 use std::sync::Weak;
+use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::App;
-use crate::agent::Command;
+use crate::agent::{Command, SubmitError};
 use crate::nlu::Intent;
 use crate::policy::{Channel, Principal, Scope};
 use crate::schedule::{FireEvent, Schedule, Timer};
+
+/// How often, and after which pause, what is due is tried again while the queue is full.
+const BUSY_TRIES: u32 = 60;
+const BUSY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Who made a schedule or a timer, as it is stored with it.
 #[derive(Debug, Deserialize)]
@@ -100,9 +105,18 @@ impl App {
             at: self.clock.now(),
             plan: Some(intents),
         };
-        if let Err(error) = self.queue.submit(command).await {
-            tracing::error!(%error, "what was due could not be started");
+        for _ in 0..BUSY_TRIES {
+            match self.queue.submit(command.clone()).await {
+                Ok(_) => return,
+                Err(SubmitError::Busy { .. }) => tokio::time::sleep(BUSY_PAUSE).await,
+                Err(error @ (SubmitError::Stopping | SubmitError::Journal(_))) => {
+                    tracing::error!(%error, text = command.text, "what was due could not be started");
+                    return;
+                }
+            }
         }
+        tracing::error!(text = command.text, "what was due could not be started: the queue stayed full");
+        self.announce(&command.text, command.area.as_deref());
     }
 }
 

@@ -234,8 +234,9 @@ fn live_events(
                         let rest = (!matches!(event.event, Event::Finished { .. })).then_some(events);
                         return Some((task_event(&event), rest));
                     }
-                    Ok(_) | Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => return None,
+                    Ok(_) => {}
+                    // The reader was too slow; the result itself still comes.
+                    Err(RecvError::Lagged(_) | RecvError::Closed) => return None,
                 }
             }
         }

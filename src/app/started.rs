@@ -23,6 +23,11 @@ impl Started {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(task).cloned()
     }
 
+    /// The tasks that have no result yet, as far as was heard.
+    pub fn tasks(&self) -> Vec<String> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
     pub fn forget(&self, task: &str) {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).remove(task);
     }

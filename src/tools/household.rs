@@ -22,6 +22,8 @@ pub struct HouseholdRequest {
     /// Caller's area id.
     pub area: Option<String>,
     pub language: String,
+    /// The entity whose free text entered the context of the command, if any did.
+    pub taint: Option<String>,
     /// For what a person must be told while it waits.
     pub interim: Interim,
 }
