@@ -64,10 +64,10 @@ impl Demo {
         };
         let app = App::start(setup).await?;
         let simulation = Simulation::start(&app, World::new(devices), &clock).await?;
-        for setting in &self.set {
-            simulation.set(setting).await?;
-        }
         settled(&app).await?;
+        for setting in &self.set {
+            set(&app, setting).await?;
+        }
         let code = match &self.once {
             Some(text) => once(&app, text, common.json).await,
             None => talk(&app, &state, common.json).await,
@@ -137,12 +137,6 @@ impl Simulation {
         Ok(Self { link, stop, running })
     }
 
-    async fn set(&self, setting: &str) -> anyhow::Result<()> {
-        let Some((entity, value)) = setting.split_once('=') else { bail!("{setting:?} is no ENTITY=VALUE") };
-        let topic = format!("{}/{entity}/set", simulate::CONTROL_BASE);
-        Ok(self.link.publish(Publish::new(topic, value.to_owned())).await?)
-    }
-
     async fn stop(self) {
         self.stop.cancel();
         // The devices say that they are gone; if that takes too long, the broker ends anyway.
@@ -156,6 +150,26 @@ fn messages(arrivals: Arrivals) -> impl futures_util::Stream<Item = (String, Vec
         let message = arrivals.recv().await?;
         Some(((message.topic, message.payload.to_vec()), arrivals))
     })
+}
+
+/// Sets a simulated device, as a person of the house would, and waits until the daemon has heard of it.
+async fn set(app: &Arc<App>, setting: &str) -> anyhow::Result<()> {
+    let Some((entity, value)) = setting.split_once('=') else { bail!("{setting:?} is no ENTITY=VALUE") };
+    let mut changes = app.house().changes();
+    let topic = format!("{}/{entity}/set", simulate::CONTROL_BASE);
+    app.link().publish(Publish::new(topic, value.to_owned())).await?;
+    let heard = async {
+        loop {
+            let known = app.house().read().state(entity).and_then(|state| state.text().map(str::to_owned));
+            if known.as_deref() == Some(value) || matches!(changes.recv().await, Err(RecvError::Closed)) {
+                return;
+            }
+        }
+    };
+    if tokio::time::timeout(Duration::from_secs(5), heard).await.is_err() {
+        bail!("{entity} did not become {value}; `homeloop demo` shows the entities and their values");
+    }
+    Ok(())
 }
 
 /// Waits until every simulated device has reported.
