@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mqtt", &["actuate", "devices", "clock", "strict_json"]),
     ("http", &["home", "policy", "clock", "strict_json", "actuate", "agent", "model"]),
     ("voice", &["agent", "http", "policy"]),
-    ("settings", &["home", "devices", "policy", "agent", "model", "mqtt", "http"]),
+    ("settings", &["home", "devices", "policy", "agent", "model", "mqtt", "http", "voice"]),
 ];
 
 /// The one driver among the pure modules: it gives the simulator its time, over whatever carries messages.

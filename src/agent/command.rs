@@ -3,8 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::nlu::Intent;
-
+use crate::model::Planned;
 use crate::policy::Principal;
 
 /// A command with its origin. Made by a channel; the text is the person's, everything else is the channel's word.
@@ -24,7 +23,8 @@ pub struct Command {
     /// A name given in the message. A hint for the reply, never a principal.
     pub user_hint: Option<String>,
     pub at: DateTime<Utc>,
-    /// What to do, already understood: a schedule that fires. `text` is then only its description.
+    /// What to do, already understood: a schedule that fires, a call of another program. `text` is then only its
+    /// description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Vec<Intent>>,
+    pub plan: Option<Planned>,
 }

@@ -96,6 +96,7 @@ impl App {
         let mut filters = topics.subscriptions();
         filters.push(topics.every_approval());
         filters.extend(discovery.subscriptions());
+        filters.extend(settings.voice.hermes.role.filter().map(str::to_owned));
         let link_settings = link_settings(&settings, &topics, broker_address, own)?;
         let (link, arrivals) =
             Link::start(link_settings, clock.clone(), filters).map_err(failed("the MQTT link"))?;
@@ -173,6 +174,7 @@ impl App {
             scheduler,
             household,
             metrics: Default::default(),
+            listening: super::voice::places(),
             tokens: Arc::new(tokens),
             approvers: BTreeSet::new(),
             hmac_keys: BTreeMap::new(),
@@ -253,7 +255,13 @@ impl App {
         *self.http_address.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
         let settings = HttpSettings { allowed_hosts: http.allowed_hosts.clone(), ..HttpSettings::default() };
         let service: Arc<dyn crate::http::service::Service> = self.clone();
-        let shared = Arc::new(Shared::new(settings, service, self.tokens.clone(), None, self.clock.clone()));
+        let shared = Arc::new(Shared::new(
+            settings,
+            service,
+            self.tokens.clone(),
+            Some(self.tools()),
+            self.clock.clone(),
+        ));
         let stopping = self.stopping.clone();
         self.tasks.spawn(async move {
             crate::http::serve(listener, tls, async move { stopping.cancelled().await }, shared).await;

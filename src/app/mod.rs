@@ -5,6 +5,7 @@
 mod build;
 mod discovery;
 mod household;
+mod mcp;
 mod metrics;
 mod mqtt;
 mod retained;
@@ -13,6 +14,7 @@ mod service;
 pub mod simulation;
 mod started;
 mod views;
+mod voice;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -69,6 +71,8 @@ pub struct App {
     scheduler: Arc<Scheduler>,
     household: Arc<Keeper>,
     metrics: Metrics,
+    /// Places for recorded utterances.
+    listening: Arc<tokio::sync::Semaphore>,
     tokens: Arc<TokenStore>,
     /// Accounts of the embedded broker that may decide.
     approvers: BTreeSet<String>,

@@ -9,27 +9,39 @@ use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::{App, views};
-use crate::agent::{Command, Event, SubmitError, TaskEvent, TaskResult};
+use crate::agent::{Command, Event, Exit, SubmitError, TaskEvent, TaskResult};
 use crate::devices::registry::Arrival;
 use crate::mqtt::inbox::{CommandMessage, DecisionMessage, ReplyTo, Request, StopMessage, StopWhat};
-use crate::mqtt::link::{Arrivals, Inbound};
-use crate::mqtt::outbox::WaitingApproval;
+use crate::mqtt::link::{Arrivals, Inbound, Publish};
+use crate::mqtt::outbox::{ANSWER_ROLE, WaitingApproval};
 use crate::policy::{AnswerWord, Approval, ApprovalState, Channel, Principal, Scope};
 use crate::settings::{MqttApprovals, MqttScope};
 
-/// Who wants a reply on a topic of its own, by task.
+/// Where a task is answered, besides our own topics.
+#[derive(Debug, Clone, Default)]
+struct Asked {
+    reply_to: Option<ReplyTo>,
+    /// The conversation on `<base>/chat/…` that the command belongs to.
+    chat: Option<String>,
+}
+
+/// Who wants an answer in a place of its own, by task.
 #[derive(Default)]
 pub struct Replies {
-    by_task: Mutex<HashMap<String, ReplyTo>>,
+    by_task: Mutex<HashMap<String, Asked>>,
 }
 
 impl Replies {
-    fn want(&self, task: &str, reply: ReplyTo) {
-        self.by_task.lock().unwrap_or_else(PoisonError::into_inner).insert(task.to_owned(), reply);
+    fn want(&self, task: &str, asked: Asked) {
+        self.by_task.lock().unwrap_or_else(PoisonError::into_inner).insert(task.to_owned(), asked);
     }
 
-    fn take(&self, task: &str) -> Option<ReplyTo> {
-        self.by_task.lock().unwrap_or_else(PoisonError::into_inner).remove(task)
+    fn chat_of(&self, task: &str) -> Option<String> {
+        self.by_task.lock().unwrap_or_else(PoisonError::into_inner).get(task)?.chat.clone()
+    }
+
+    fn take(&self, task: &str) -> Asked {
+        self.by_task.lock().unwrap_or_else(PoisonError::into_inner).remove(task).unwrap_or_default()
     }
 }
 
@@ -41,7 +53,7 @@ impl App {
                 self.own_message(&message).await;
                 continue;
             }
-            if self.announced(&message) {
+            if self.heard_hermes(&message) || self.announced(&message) {
                 continue;
             }
             let arrival = Arrival {
@@ -58,7 +70,11 @@ impl App {
         match self.inbox.read(message) {
             None => self.outbox.tidy(message),
             Some(Err(rejected)) => self.outbox.reject(&rejected),
-            Some(Ok(Request::Command(command))) => self.mqtt_command(command).await,
+            Some(Ok(Request::Command(command))) => self.mqtt_command(command, None).await,
+            Some(Ok(Request::Chat { conversation, command })) => {
+                self.mqtt_command(command, Some(conversation)).await;
+            }
+            Some(Ok(Request::Audio { site, wav })) => self.heard_audio(site, wav),
             // Both wait for devices or the broker, whose messages come through this very loop.
             Some(Ok(Request::Stop(stop))) => {
                 let app = self.clone();
@@ -71,7 +87,8 @@ impl App {
         }
     }
 
-    async fn mqtt_command(self: &Arc<Self>, message: CommandMessage) {
+    /// Opens a task for a command on `<base>/command`, or in a conversation.
+    async fn mqtt_command(self: &Arc<Self>, message: CommandMessage, chat: Option<String>) {
         let mut scopes = vec![Scope::Read];
         if self.settings.mqtt.commands.scope == MqttScope::Command {
             scopes.push(Scope::Command);
@@ -84,31 +101,38 @@ impl App {
             origin: mqtt_principal(message.sender.as_deref(), scopes),
             area: message.area.filter(known_area),
             language: message.language,
-            conversation: message.conversation.map(|id| format!("mqtt:{id}")),
+            conversation: match &chat {
+                Some(id) => Some(format!("chat:{id}")),
+                None => message.conversation.map(|id| format!("mqtt:{id}")),
+            },
             user_hint: message.user,
             at: self.clock.now(),
             plan: None,
         };
+        let asked = Asked { reply_to: message.reply_to, chat };
+        // Before the task begins: its first words must find their way.
+        self.replies.want(&command.task, asked.clone());
+        let opened = command.task.clone();
         match self.queue.submit(command).await {
             Ok(submitted) if submitted.repeated => {
+                self.replies.take(&opened);
                 self.inbox.count_duplicate();
                 let (app, mut result) = (self.clone(), submitted.result);
                 self.tasks.spawn(async move {
                     if let Some(first) = result.result().await {
-                        app.tell_result(&first, message.reply_to.as_ref()).await;
+                        app.tell_result(&first, asked.reply_to.as_ref()).await;
+                        app.say_in_chat(asked.chat.as_deref(), &first.task, &first.reply, Some(first.exit));
                     }
                 });
             }
-            Ok(submitted) => {
-                if let Some(reply) = message.reply_to {
-                    self.replies.want(&submitted.task, reply);
-                }
-            }
+            Ok(_) => {}
             Err(error @ (SubmitError::Busy { .. } | SubmitError::Stopping | SubmitError::Journal(_))) => {
+                self.replies.take(&opened);
                 let exit = if matches!(error, SubmitError::Busy { .. }) { "busy" } else { "unavailable" };
                 let app = self.clone();
                 self.tasks.spawn(async move {
-                    app.tell_refusal(exit, &error.to_string(), message.reply_to.as_ref()).await;
+                    app.say_in_chat(asked.chat.as_deref(), &opened, &error.to_string(), None);
+                    app.tell_refusal(exit, &error.to_string(), asked.reply_to.as_ref()).await;
                 });
             }
         }
@@ -212,6 +236,9 @@ impl App {
         let started = self.started.get(&event.task);
         let seconds = started.as_ref().map(|(at, _)| (event.at - *at).as_seconds_f64());
         self.metrics.count(event, seconds);
+        if let Event::Interim { text } = &event.event {
+            self.say_in_chat(self.replies.chat_of(&event.task).as_deref(), &event.task, text, None);
+        }
         let Event::Finished { exit, reply, ledger, usage } = &event.event else {
             self.outbox.event(&event.task, serde_json::to_vec(event.as_ref()).unwrap_or_default());
             return;
@@ -221,7 +248,8 @@ impl App {
             "id": started.and_then(|(_, id)| id), "seconds": seconds,
         });
         self.started.forget(&event.task);
-        let reply_to = self.replies.take(&event.task);
+        let Asked { reply_to, chat } = self.replies.take(&event.task);
+        self.say_in_chat(chat.as_deref(), &event.task, reply, Some(*exit));
         let (app, task) = (self.clone(), event.task.clone());
         // Results are waited for on their own, so that a slow broker does not hold up the next event.
         self.tasks.spawn(async move {
@@ -233,6 +261,18 @@ impl App {
     async fn tell_result(&self, result: &TaskResult, reply_to: Option<&ReplyTo>) {
         let body = serde_json::to_vec(result).unwrap_or_default();
         let _ = self.outbox.result(&result.task, body, reply_to).await;
+    }
+
+    /// Says something in a conversation: the last word of a task with its `exit`, or a sentence in between.
+    fn say_in_chat(&self, conversation: Option<&str>, task: &str, text: &str, exit: Option<Exit>) {
+        let Some(conversation) = conversation else { return };
+        let body = json!({
+            "role": ANSWER_ROLE, "text": text, "task": task, "exit": exit, "final": exit.is_some(),
+        });
+        let message = Publish::new(self.topics.chat(conversation), body.to_string());
+        if let Err(error) = self.link.begin_publish(message) {
+            tracing::warn!(task, %error, "an answer in a conversation was not published");
+        }
     }
 
     /// Shows approvals while they wait, and clears them when they are resolved.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::App;
 use crate::agent::{Command, SubmitError};
+use crate::model::Planned;
 use crate::nlu::Intent;
 use crate::policy::{Channel, Principal, Scope};
 use crate::schedule::{FireEvent, Schedule, Timer};
@@ -103,7 +104,7 @@ impl App {
             conversation,
             user_hint: None,
             at: self.clock.now(),
-            plan: Some(intents),
+            plan: Some(Planned::Intents(intents)),
         };
         for _ in 0..BUSY_TRIES {
             match self.queue.submit(command.clone()).await {

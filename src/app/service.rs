@@ -179,7 +179,7 @@ impl App {
         })
     }
 
-    fn handle(&self, submitted: Submitted) -> TaskHandle {
+    pub(super) fn handle(&self, submitted: Submitted) -> TaskHandle {
         let Submitted { task, repeated, events, mut result } = submitted;
         let (journal, mine) = (self.journal.clone(), task.clone());
         let events = if repeated {

@@ -72,14 +72,24 @@ pub struct Situation {
     /// Caller's area id.
     pub area: Option<String>,
     pub conversation: Option<String>,
-    /// What to do, already understood (a schedule that fires).
-    pub plan: Option<Vec<crate::nlu::Intent>>,
+    /// What to do, already understood.
+    pub plan: Option<Planned>,
     /// Turns that were answered before this one.
     pub turns: usize,
     /// Outcomes so far, in the order of the calls.
     pub outcomes: Ledger,
     /// Names of the tools that were called so far, and their results.
     pub results: Vec<(String, String)>,
+}
+
+/// A command that needs no understanding any more. It goes through the same loop and door as any other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Planned {
+    /// A schedule that fires: what was understood when it was made.
+    Intents(Vec<crate::nlu::Intent>),
+    /// One tool call, made by another program.
+    Call(ToolCall),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

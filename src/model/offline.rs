@@ -10,7 +10,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::json;
 
 use super::report::Report;
-use super::{Delta, Model, ModelError, Situation, Stop, TurnRequest};
+use super::{Delta, Model, ModelError, Planned, Situation, Stop, TurnRequest};
 use crate::actuate::OutcomeEntry;
 use crate::clock::Clock;
 use crate::home::{Domain, EntityId, House, SharedHouse};
@@ -54,7 +54,10 @@ impl Offline {
     /// The first turn: understand, then act, answer, ask or decline.
     fn first(&self, situation: &Situation) -> Result<Vec<Delta>, ModelError> {
         if let Some(plan) = &situation.plan {
-            return Ok(act(plan, &self.house.read()));
+            return Ok(match plan {
+                Planned::Intents(intents) => act(intents, &self.house.read()),
+                Planned::Call(call) => vec![Delta::Call(call.clone()), Delta::End(Stop::Ended)],
+            });
         }
         let conversation = situation.conversation.as_deref();
         let mut dialogue = self.dialogues.dialogue(conversation);

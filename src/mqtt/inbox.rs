@@ -27,6 +27,8 @@ use counters::Counters;
 
 /// Largest command and stop message, in bytes.
 pub const MAX_COMMAND: usize = 16 * 1024;
+/// Largest recorded utterance, in bytes: two minutes of what speech services take.
+pub const MAX_AUDIO: usize = 4 * 1024 * 1024;
 /// Largest decision, in bytes.
 pub const MAX_DECISION: usize = 4 * 1024;
 /// Longest text of a command, in characters.
@@ -52,6 +54,16 @@ pub enum Request {
     Command(CommandMessage),
     Stop(StopMessage),
     Decision(DecisionMessage),
+    /// A command that belongs to a conversation, and is answered there.
+    Chat {
+        conversation: String,
+        command: CommandMessage,
+    },
+    /// A WAV file, unread.
+    Audio {
+        site: String,
+        wav: Bytes,
+    },
 }
 
 /// Where the answer goes besides our own topics.
@@ -114,6 +126,9 @@ impl Inbox {
     /// Reads a message; `None` when it is not on one of our incoming topics.
     pub fn read(&self, message: &Inbound) -> Option<Result<Request, Rejected>> {
         let incoming = self.topics.read(&message.topic)?;
+        if matches!(incoming, Incoming::Chat { .. }) && command::is_answer(&message.payload) {
+            return None;
+        }
         // The right to reply is looked at before anything else, so that every other rejection can be told.
         let reply = self.reply_of(message);
         let result = match &reply {
@@ -129,12 +144,22 @@ impl Inbox {
             let tell = match (&reason, reply) {
                 (Rejection::Retained, _) => None,
                 (_, Some(reply)) => Some(Tell::Reply(reply)),
-                (_, None) => Some(Tell::Result),
+                (_, None) => Some(self.usual_place(incoming)),
             };
             tracing::debug!(topic = %message.topic, %reason, bytes = message.payload.len(), "a message was refused");
             self.counters.refused(&reason);
             Rejected { reason, tell }
         }).inspect(|_| self.counters.count(Counted::Accepted)))
+    }
+
+    /// Where a sender that named no topic looks for an answer.
+    fn usual_place(&self, incoming: Incoming<'_>) -> Tell {
+        let topic = match incoming {
+            Incoming::Chat { conversation } => self.topics.chat(conversation),
+            Incoming::Audio { site } => self.topics.voice(site, "text"),
+            Incoming::Command | Incoming::Stop | Incoming::Decision { .. } => return Tell::Result,
+        };
+        Tell::Reply(ReplyTo { topic, correlation: None })
     }
 
     /// For the caller, who alone knows that an id was there before.
@@ -156,11 +181,15 @@ impl Inbox {
             return Err(Rejection::Retained);
         }
         let max = match incoming {
-            Incoming::Command | Incoming::Stop => MAX_COMMAND,
+            Incoming::Command | Incoming::Stop | Incoming::Chat { .. } => MAX_COMMAND,
+            Incoming::Audio { .. } => MAX_AUDIO,
             Incoming::Decision { .. } => MAX_DECISION,
         };
         if message.payload.len() > max {
             return Err(Rejection::TooLarge { size: message.payload.len(), max });
+        }
+        if let Incoming::Audio { site } = incoming {
+            return Ok(Request::Audio { site: site.to_owned(), wav: message.payload.clone() });
         }
         let text = std::str::from_utf8(&message.payload).map_err(|_| Rejection::NotText)?;
         let now = message.arrival.at;
@@ -171,6 +200,11 @@ impl Inbox {
             Incoming::Decision { approval } => {
                 decision::read(approval, text, now, reply, sender).map(Request::Decision)
             }
+            Incoming::Chat { conversation } => {
+                let command = command::read(text, now, reply, sender)?;
+                Ok(Request::Chat { conversation: conversation.to_owned(), command })
+            }
+            Incoming::Audio { .. } => Err(Rejection::NotText),
         }
     }
 
@@ -199,6 +233,8 @@ impl Request {
             Self::Command(command) => command.reply_to.as_ref(),
             Self::Stop(stop) => stop.reply_to.as_ref(),
             Self::Decision(decision) => decision.reply_to.as_ref(),
+            Self::Chat { command, .. } => command.reply_to.as_ref(),
+            Self::Audio { .. } => None,
         }
     }
 }

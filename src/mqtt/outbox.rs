@@ -21,6 +21,9 @@ use approvals::Approvals;
 
 /// How long a result waits for a broker that is connected but slow.
 const RESULT_WITHIN: Duration = Duration::from_secs(5);
+/// Who speaks in what homeloop says in a conversation.
+pub const ANSWER_ROLE: &str = "assistant";
+
 /// Pause between two tries at a slow broker.
 const RETRY: Duration = Duration::from_millis(20);
 
@@ -137,7 +140,10 @@ impl Outbox {
         let counters = &self.inner.counters;
         counters.rejections.fetch_add(1, Ordering::Relaxed);
         let Some(tell) = &rejected.tell else { return };
-        let body = serde_json::json!({ "exit": "rejected", "reply": rejected.reason.to_string() });
+        // The role keeps a rejection in a conversation from being read as a command.
+        let body = serde_json::json!({
+            "exit": "rejected", "reply": rejected.reason.to_string(), "role": ANSWER_ROLE,
+        });
         let body = Bytes::from(body.to_string());
         let publish = match tell {
             Tell::Reply(reply) => answer(reply, body),

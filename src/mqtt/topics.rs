@@ -27,6 +27,14 @@ pub enum Incoming<'a> {
     Decision {
         approval: &'a str,
     },
+    /// What somebody says in the conversation with this id; what homeloop says there is published there too.
+    Chat {
+        conversation: &'a str,
+    },
+    /// A recorded utterance from this site.
+    Audio {
+        site: &'a str,
+    },
 }
 
 impl Topics {
@@ -83,9 +91,19 @@ impl Topics {
         self.under("approval/+")
     }
 
+    /// A conversation, both ways.
+    pub fn chat(&self, conversation: &str) -> String {
+        format!("{}/chat/{conversation}", self.base)
+    }
+
+    /// Where a voice site sends its `audio`, and hears its `speech` and reads its `text`.
+    pub fn voice(&self, site: &str, what: &str) -> String {
+        format!("{}/voice/{site}/{what}", self.base)
+    }
+
     /// The filters of everything that we listen to on our own tree.
     pub fn subscriptions(&self) -> Vec<String> {
-        vec![self.command(), self.stop(), self.decision("+")]
+        vec![self.command(), self.stop(), self.decision("+"), self.chat("+"), self.voice("+", "audio")]
     }
 
     /// Whether a filter for devices would also catch what is sent to us. Some brokers deliver a message once for each
@@ -105,16 +123,21 @@ impl Topics {
         match rest {
             "command" => Some(Incoming::Command),
             "stop" => Some(Incoming::Stop),
-            _ => {
-                let approval = rest.strip_prefix("approval/")?.strip_suffix("/decision")?;
-                is_id(approval).then_some(Incoming::Decision { approval })
-            }
+            _ => between(rest, "approval/", "/decision")
+                .map(|approval| Incoming::Decision { approval })
+                .or_else(|| between(rest, "chat/", "").map(|conversation| Incoming::Chat { conversation }))
+                .or_else(|| between(rest, "voice/", "/audio").map(|site| Incoming::Audio { site })),
         }
     }
 
     fn under(&self, rest: &str) -> String {
         format!("{}/{rest}", self.base)
     }
+}
+
+/// The id between two parts of a topic, if it is one.
+fn between<'a>(topic: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    topic.strip_prefix(before)?.strip_suffix(after).filter(|id| is_id(id))
 }
 
 /// Whether `text` can stand as one level of a topic and as an id in our records: 1 to 64 of `A-Z a-z 0-9 _ -`.
@@ -168,6 +191,8 @@ mod tests {
             (topics.task_result("01J"), "homeloop/home/task/01J/result"),
             (topics.approval("01K"), "homeloop/home/approval/01K"),
             (topics.decision("01K"), "homeloop/home/approval/01K/decision"),
+            (topics.chat("c1"), "homeloop/home/chat/c1"),
+            (topics.voice("hall", "speech"), "homeloop/home/voice/hall/speech"),
         ] {
             assert_eq!(built, expected);
             assert!(topics.owns(&built));
@@ -185,6 +210,12 @@ mod tests {
             ("homeloop/home/approval/a/b/decision", None),
             ("homeloop/home/approval/+/decision", None),
             ("homeloop/home/approval/01K", None),
+            ("homeloop/home/chat/kitchen-1", Some(Incoming::Chat { conversation: "kitchen-1" })),
+            ("homeloop/home/chat/a/b", None),
+            ("homeloop/home/chat/", None),
+            ("homeloop/home/voice/hall/audio", Some(Incoming::Audio { site: "hall" })),
+            ("homeloop/home/voice/hall/speech", None),
+            ("homeloop/home/voice/hall/x/audio", None),
             ("homeloop/home/commands", None),
             ("homeloop/home/command/", None),
             ("homeloop/home2/command", None),

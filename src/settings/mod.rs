@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod home_file;
 pub mod policy_file;
+pub mod voice;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,7 @@ pub struct Settings {
     pub agent: Agent,
     pub journal: Journal,
     pub models: ModelsSettings,
+    pub voice: voice::Voice,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -24,12 +24,18 @@ pub struct House {
 impl House {
     /// Starts `homeloop demo` and waits until its devices have reported.
     pub async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    /// The same, with settings: `HOMELOOP__VOICE__HERMES__ROLE` and so on.
+    pub async fn start_with(settings: &[(&str, &str)]) -> Self {
         homeloop::tls_provider();
         let mut child = Command::new(env!("CARGO_BIN_EXE_homeloop"))
             .args(["demo", "--json"])
             .env("HOMELOOP__MQTT__EMBEDDED__BIND", "127.0.0.1:0")
             .env("HOMELOOP__HTTP__BIND", "127.0.0.1:0")
             .env("RUST_LOG", "warn")
+            .envs(settings.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

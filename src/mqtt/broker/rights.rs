@@ -47,7 +47,7 @@ impl Rights {
 
     fn person_publishes(&self, topic: &str) -> bool {
         match self.topics.read(topic) {
-            Some(Incoming::Command | Incoming::Stop) => true,
+            Some(Incoming::Command | Incoming::Stop | Incoming::Chat { .. } | Incoming::Audio { .. }) => true,
             Some(Incoming::Decision { .. }) | None => false,
         }
     }
@@ -100,12 +100,16 @@ mod tests {
     fn who_may_publish_what() {
         // Agent, person, approver, read only, plug-1, bridge.
         let roles = [Role::Agent, Role::Person, Role::Approver, Role::ReadOnly, plug(), bridge()];
-        let table: [(&str, [bool; 6]); 20] = [
+        let table: [(&str, [bool; 6]); 24] = [
             ("homeloop/home/command", [true, true, true, false, false, false]),
             ("homeloop/home/stop", [true, true, true, false, false, false]),
             ("homeloop/home/approval/01K/decision", [true, false, true, false, false, false]),
             ("homeloop/home/approval/01K", [true, false, false, false, false, false]),
             ("homeloop/home/approval/a/b/decision", [true, false, false, false, false, false]),
+            ("homeloop/home/chat/c1", [true, true, true, false, false, false]),
+            ("homeloop/home/chat/c1/x", [true, false, false, false, false, false]),
+            ("homeloop/home/voice/hall/audio", [true, true, true, false, false, false]),
+            ("homeloop/home/voice/hall/speech", [true, false, false, false, false, false]),
             ("homeloop/home/result", [true, false, false, false, false, false]),
             ("homeloop/home/status", [true, false, false, false, false, false]),
             ("homeloop/home", [true, false, false, false, false, false]),

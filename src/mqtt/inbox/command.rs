@@ -55,9 +55,20 @@ pub(super) fn read(
         reply_to: choose_reply(reply, fields.text("reply_to")?),
         sender,
     };
+    // Chat programs name the speaker; whoever speaks to us is the user.
+    fields.text("role")?;
     fields.end()?;
     check_age(command.issued_at, now, MAX_AGE)?;
     Ok(command)
+}
+
+/// Whether a message in a conversation is an answer, ours or another program's. With MQTT 3.1.1 a broker sends us our
+/// own words back, and they must not become commands.
+pub(super) fn is_answer(payload: &[u8]) -> bool {
+    let is_object = payload.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    is_object
+        && serde_json::from_slice::<serde_json::Value>(payload)
+            .is_ok_and(|value| value.get("role").is_some_and(|role| role.as_str() != Some("user")))
 }
 
 /// Whether a payload means to be JSON. Speech recognition writes `[MUSIC]`, which is text.
