@@ -18,7 +18,7 @@ use crate::http::service::CancelError;
 use crate::http::views::ScheduleView;
 use crate::journal::Journal;
 use crate::model::Report;
-use crate::nlu::{Intent, Lexicon, ListChange, TimerChange, TimerFilter, Weekdays, When};
+use crate::nlu::{Intent, Lexicon, ListChange, ScheduleChoice, TimerChange, TimerFilter, Weekdays, When};
 use crate::policy::{Asked, Decision, Principal, Verdict};
 use crate::schedule::{self, Late, NewSchedule, NewTimer, Schedule, Scheduler, Timer};
 use crate::tools::{Household, HouseholdRequest};
@@ -50,7 +50,7 @@ impl Household for Keeper {
                 Intent::List(change) => self.list(change, &request, lexicon).await,
                 Intent::Schedule { when, intents } => self.schedule(when, intents, &request, lexicon).await,
                 Intent::ScheduleQuery => self.schedules(lexicon, &request.language).await,
-                Intent::ScheduleCancel { all } => self.cancel(*all, &request, lexicon).await,
+                Intent::ScheduleCancel(which) => self.cancel(which, &request, lexicon).await,
                 Intent::Broadcast { message, area } => {
                     if (self.announce)(message.clone(), area.clone()) {
                         Ok(said(message.clone()))
@@ -254,7 +254,9 @@ impl Keeper {
             "scheduled",
             &[("what", &schedule.plan.description), ("when", &self.next(&schedule, lexicon))],
         );
-        Ok(json!({"said": text, "schedule": schedule.id}))
+        let sentences: Vec<String> =
+            [Some(text), self.skipped(when, lexicon)].into_iter().flatten().collect();
+        Ok(json!({"said": self.report.join(&request.language, &sentences), "schedule": schedule.id}))
     }
 
     /// Decides about the steps now. What needs a person is asked now, and again when it is due.
@@ -375,6 +377,15 @@ impl Keeper {
         }
     }
 
+    /// That the clocks skip the time that was asked for, where they do.
+    fn skipped(&self, when: &When, lexicon: &Lexicon) -> Option<String> {
+        let When::At { local } = when else { return None };
+        let skipped = |note: &schedule::local::Note| matches!(note, schedule::local::Note::Skipped { .. });
+        let notes = schedule::local::instant(*local, self.zone).notes;
+        let clock = local.format("%H:%M").to_string();
+        notes.iter().any(skipped).then(|| lexicon.say("time_skipped", &[("clock", &clock)]))
+    }
+
     /// When it fires next, for people: the clock time, with the day where it is not today.
     fn next(&self, schedule: &Schedule, lexicon: &Lexicon) -> String {
         let Some(next) = schedule.next_fire else { return String::new() };
@@ -412,7 +423,7 @@ impl Keeper {
 
     async fn cancel(
         &self,
-        all: bool,
+        which: &ScheduleChoice,
         request: &HouseholdRequest,
         lexicon: &Lexicon,
     ) -> Result<Value, String> {
@@ -423,19 +434,32 @@ impl Keeper {
                 .as_deref()
                 .is_some_and(|conversation| schedule.plan.conversation == conversation)
         };
-        let chosen: Vec<&Schedule> = match active.as_slice() {
-            [] => return Err(lexicon.say("nothing_scheduled", &[])),
-            all_of_them if all => all_of_them.iter().collect(),
-            [only] => vec![only],
-            several => match several.iter().rfind(mine) {
+        let last = active.iter().rfind(mine);
+        let chosen: Vec<&Schedule> = match (which, active.as_slice()) {
+            (_, []) => Vec::new(),
+            (ScheduleChoice::All, all) => all.iter().collect(),
+            (ScheduleChoice::Last, _) => last.into_iter().collect(),
+            (ScheduleChoice::Any, [only]) => vec![only],
+            (ScheduleChoice::Any, several) => match last {
                 Some(last) => vec![last],
-                None => {
-                    let names: Vec<&str> =
-                        several.iter().map(|schedule| schedule.plan.description.as_str()).collect();
-                    return Err(lexicon.say("which", &[("names", &names.join("; "))]));
-                }
+                None => return Err(which_schedule(several.iter(), lexicon)),
             },
+            (ScheduleChoice::Of(entities), _) => {
+                let acts = |schedule: &&Schedule| {
+                    let intents: Vec<Intent> =
+                        serde_json::from_value(schedule.plan.steps.clone()).unwrap_or_default();
+                    self.actions(&intents).iter().any(|action| entities.contains(&action.entity))
+                };
+                let of: Vec<&Schedule> = active.iter().filter(acts).collect();
+                if of.len() > 1 && entities.len() == 1 {
+                    return Err(which_schedule(of.into_iter(), lexicon));
+                }
+                of
+            }
         };
+        if chosen.is_empty() {
+            return Err(lexicon.say("nothing_scheduled", &[]));
+        }
         for schedule in &chosen {
             if let Err(error) = self.cancel_schedule(&schedule.id, &request.principal).await {
                 return Err(error.to_string());
@@ -480,6 +504,12 @@ impl Keeper {
             })
             .collect())
     }
+}
+
+/// "Which one: …?", of several schedules.
+fn which_schedule<'s>(several: impl Iterator<Item = &'s Schedule>, lexicon: &Lexicon) -> String {
+    let names: Vec<&str> = several.map(|schedule| schedule.plan.description.as_str()).collect();
+    lexicon.say("which", &[("names", &names.join("; "))])
 }
 
 fn signed(seconds: u64) -> i64 {

@@ -1,13 +1,18 @@
 //! Questions, answered from the state of the house.
+//!
+//! `measured` is about attributes ("how warm"), `conditions` about what holds now ("if the window is open").
+
+mod conditions;
+mod measured;
 
 use crate::home::{Domain, State, attr};
 
 use super::clause::{Clause, Noun, Np};
-use super::command::{Command, number};
-use super::describe::{self, Truth};
+use super::command::Command;
+use super::describe::{self, Truth, number};
 use super::frame::Frame;
-use super::index::{Item, belongs, related};
-use super::number::Value;
+use super::index::{Item, Target};
+use super::kinds::{belongs, related};
 use super::resolve::Resolver;
 use super::understanding::{RefuseReason, Understanding};
 use super::vocabulary::{Attribute, Class, Pred, StateWord, Word};
@@ -36,7 +41,7 @@ impl Asker<'_, '_> {
             return Understanding::Answer { text, entities: Vec::new() };
         }
         if let Some(np) = clause.nps.iter().find(|np| !np.unknown.is_empty())
-            && !np.nouns.iter().any(names_entity)
+            && !np.nouns.iter().any(Noun::has_entity_target)
         {
             return if np.nouns.is_empty() {
                 self.command.not_understood(np.unknown.clone())
@@ -59,7 +64,7 @@ impl Asker<'_, '_> {
     }
 
     /// The states asked for; "did I lock the door" asks for locked.
-    fn states(&self, clause: &Clause) -> Vec<StateWord> {
+    pub(super) fn states(&self, clause: &Clause) -> Vec<StateWord> {
         let mut states = clause.states.clone();
         states.extend(clause.preds.iter().filter_map(|pred| match pred {
             Pred::On => Some(StateWord::On),
@@ -98,7 +103,7 @@ impl Asker<'_, '_> {
     }
 
     /// The entities that a question is about. `relevant` says which could be meant at all.
-    fn about(&self, np: Option<&Np>, relevant: &dyn Fn(&Item) -> bool) -> Vec<usize> {
+    pub(super) fn about(&self, np: Option<&Np>, relevant: &dyn Fn(&Item) -> bool) -> Vec<usize> {
         let frame = Frame::question();
         let resolver = self.resolver(&frame);
         let Some(np) = np else { return resolver.asked(&Np::default(), relevant) };
@@ -125,19 +130,19 @@ impl Asker<'_, '_> {
         }
     }
 
-    fn item(&self, item: usize) -> Option<&Item> {
+    pub(super) fn item(&self, item: usize) -> Option<&Item> {
         self.command.index.items.get(item)
     }
 
-    fn state(&self, item: usize) -> Option<&State> {
+    pub(super) fn state(&self, item: usize) -> Option<&State> {
         self.command.house.state(self.item(item)?.entity.id.as_str())
     }
 
-    fn name(&self, item: usize, among: &[usize]) -> String {
+    pub(super) fn name(&self, item: usize, among: &[usize]) -> String {
         self.command.distinct_name(item, among)
     }
 
-    fn names(&self, items: &[usize]) -> String {
+    pub(super) fn names(&self, items: &[usize]) -> String {
         let names: Vec<String> = items.iter().take(NAMES).map(|item| self.name(*item, items)).collect();
         let mut text = describe::list(self.command.lexicon, &names);
         if items.len() > NAMES {
@@ -146,13 +151,13 @@ impl Asker<'_, '_> {
         text
     }
 
-    fn reply(&self, text: String, items: &[usize]) -> Understanding {
+    pub(super) fn reply(&self, text: String, items: &[usize]) -> Understanding {
         let entities =
             items.iter().filter_map(|item| self.item(*item)).map(|item| item.entity.id.clone()).collect();
         Understanding::Answer { text, entities }
     }
 
-    fn nothing(&self, clause: &Clause) -> Understanding {
+    pub(super) fn nothing(&self, clause: &Clause) -> Understanding {
         let said: Vec<String> = clause.nps.iter().map(Np::text).filter(|text| !text.is_empty()).collect();
         if said.is_empty() {
             return self.command.not_understood(Vec::new());
@@ -161,7 +166,7 @@ impl Asker<'_, '_> {
         Understanding::Refuse { reply, reason: RefuseReason::NothingThere }
     }
 
-    fn pronoun(&self, clause: &Clause) -> Vec<usize> {
+    pub(super) fn pronoun(&self, clause: &Clause) -> Vec<usize> {
         if clause.nps.is_empty() && (clause.word(Word::It) || clause.word(Word::Them)) {
             return self
                 .command
@@ -176,26 +181,9 @@ impl Asker<'_, '_> {
 
     fn about_state(&self, clause: &Clause, state: StateWord) -> Understanding {
         let np = clause.nps.iter().find(|np| !np.nouns.is_empty() || !np.places.is_empty());
-        let relevant = |item: &Item| describe::can_be(item, state);
         let mut items = self.pronoun(clause);
         if items.is_empty() {
-            items = match np {
-                Some(np)
-                    if np.is_place() || np.has_class(Class::Everything) || np.has_class(Class::Device) =>
-                {
-                    let swept =
-                        |item: &Item| describe::can_be(item, state) && describe::is_switched(item, state);
-                    let mut place = np.clone();
-                    place.nouns.retain(Noun::is_place);
-                    self.about(Some(&place), &swept)
-                }
-                Some(np) => self.about(Some(np), &relevant),
-                None => {
-                    let swept =
-                        |item: &Item| describe::can_be(item, state) && describe::is_switched(item, state);
-                    self.about(None, &swept)
-                }
-            };
+            items = self.able(np, state);
         }
         if items.is_empty() {
             return self.nothing(clause);
@@ -203,14 +191,17 @@ impl Asker<'_, '_> {
         let truth = |item: &usize| {
             self.item(*item).map_or(Truth::Unknown, |known| describe::truth(known, self.state(*item), state))
         };
-        let (yes, rest): (Vec<usize>, Vec<usize>) = items.iter().partition(|item| truth(item) == Truth::Yes);
-        let (no, unknown): (Vec<usize>, Vec<usize>) = rest.iter().partition(|item| truth(item) == Truth::No);
-        let all = np.is_some_and(|np| np.all) || clause.word(Word::All);
-        let counted = clause.question == Some(Word::HowMany);
-        let plural = items.len() > 1;
-        if counted {
-            let text =
-                self.command.say("count", &[("count", &yes.len().to_string()), ("names", &self.names(&yes))]);
+        let with = |wanted: Truth| -> Vec<usize> {
+            items.iter().copied().filter(|item| truth(item) == wanted).collect()
+        };
+        let (yes, no, unknown) = (with(Truth::Yes), with(Truth::No), with(Truth::Unknown));
+        if clause.question == Some(Word::HowMany) {
+            let count = yes.len().to_string();
+            let key = if yes.is_empty() { "count_none" } else { "count" };
+            let values = [("count", count), ("names", self.names(&yes)), ("state", self.word(state))];
+            let values: Vec<(&str, &str)> =
+                values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let text = self.command.say(key, &values);
             return self.reply(text, &yes);
         }
         if clause.attributes.contains(&Attribute::Age) || clause.question == Some(Word::HowLong) {
@@ -219,9 +210,10 @@ impl Asker<'_, '_> {
         if matches!(clause.question, Some(Word::Which | Word::What | Word::Who)) {
             return self.which(&yes, state);
         }
-        if !plural {
+        if items.len() == 1 {
             return self.single(&items, truth(items.first().unwrap_or(&0)));
         }
+        let all = np.is_some_and(|np| np.all) || clause.word(Word::All);
         if all || self.wants_all(clause, state) {
             return self.all_are(&items, &yes, &no, &unknown, state);
         }
@@ -234,12 +226,27 @@ impl Asker<'_, '_> {
         self.reply(self.command.say("some", &values), &yes)
     }
 
+    /// The things that a question about a state is about: those that can be in it.
+    fn able(&self, np: Option<&Np>, state: StateWord) -> Vec<usize> {
+        let relevant = |item: &Item| describe::can_be(item, state);
+        let swept = |item: &Item| describe::can_be(item, state) && describe::is_switched(item, state);
+        match np {
+            Some(np) if np.is_place() || np.has_class(Class::Everything) || np.has_class(Class::Device) => {
+                let mut place = np.clone();
+                place.nouns.retain(Noun::is_place);
+                self.about(Some(&place), &swept)
+            }
+            Some(np) => self.about(Some(np), &relevant),
+            None => self.about(None, &swept),
+        }
+    }
+
     fn word(&self, state: StateWord) -> String {
         self.command.lexicon.phrase(&format!("is.{}", state.word())).unwrap_or(state.word()).to_owned()
     }
 
     /// "Did I lock the door", "are the windows closed": safe states are asked of all.
-    fn wants_all(&self, clause: &Clause, state: StateWord) -> bool {
+    pub(super) fn wants_all(&self, clause: &Clause, state: StateWord) -> bool {
         matches!(state, StateWord::Locked | StateWord::Closed | StateWord::Off | StateWord::Armed)
             && !clause.nps.iter().any(|np| np.any)
             && !clause.word(Word::Any)
@@ -266,13 +273,13 @@ impl Asker<'_, '_> {
         self.reply(format!("{text}{}", self.age(*item)), items)
     }
 
-    fn describe(&self, item: usize) -> String {
+    pub(super) fn describe(&self, item: usize) -> String {
         self.item(item)
             .map(|known| describe::state(self.command.lexicon, known, self.state(item)))
             .unwrap_or_default()
     }
 
-    fn age(&self, item: usize) -> String {
+    pub(super) fn age(&self, item: usize) -> String {
         describe::age(self.command.lexicon, self.state(item), self.command.request.now)
     }
 
@@ -303,7 +310,7 @@ impl Asker<'_, '_> {
         self.reply(text, no)
     }
 
-    fn since(&self, items: &[usize]) -> Understanding {
+    pub(super) fn since(&self, items: &[usize]) -> Understanding {
         let Some(item) = items.first() else { return self.command.not_understood(Vec::new()) };
         let text = describe::since(
             self.command.lexicon,
@@ -313,114 +320,6 @@ impl Asker<'_, '_> {
             self.command.request.now,
         );
         self.reply(text, items)
-    }
-
-    fn about_attribute(&self, clause: &Clause, attribute: Attribute) -> Understanding {
-        if attribute == Attribute::Age {
-            let np = clause.nps.first();
-            let items = if np.is_some() { self.about(np, &|_| true) } else { self.pronoun(clause) };
-            return self.since(&items);
-        }
-        let items = self.with_attribute(clause, attribute);
-        if items.is_empty() {
-            return self.nothing(clause);
-        }
-        if let Some(compared) = self.compared(clause, attribute, &items) {
-            return compared;
-        }
-        let parts: Vec<String> = items
-            .iter()
-            .take(NAMES)
-            .filter_map(|item| {
-                let value =
-                    describe::value(self.command.lexicon, self.item(*item)?, self.state(*item), attribute)?;
-                Some(self.command.say("one_is", &[("name", &self.name(*item, &items)), ("is", &value)]))
-            })
-            .collect();
-        if parts.is_empty() {
-            let text = self.command.say("state_unknown", &[("name", &self.names(&items))]);
-            return self.reply(text, &items);
-        }
-        let mut text =
-            self.command.say("sentence", &[("text", &describe::list(self.command.lexicon, &parts))]);
-        if let [item] = items.as_slice() {
-            text.push_str(&self.age(*item));
-        }
-        self.reply(text, &items)
-    }
-
-    /// The entities that know an attribute, best first: a sensor of it before a device that has it too.
-    fn with_attribute(&self, clause: &Clause, attribute: Attribute) -> Vec<usize> {
-        let spoken = self.pronoun(clause);
-        let knows = |item: usize| {
-            self.item(item).is_some_and(|known| describe::knows(known, self.state(item), attribute))
-        };
-        if !spoken.is_empty() {
-            return spoken.into_iter().filter(|item| knows(*item)).collect();
-        }
-        let np = clause.nps.iter().find(|np| !np.nouns.is_empty() || !np.places.is_empty());
-        let mut items: Vec<usize> =
-            self.about(np, &|_| true).into_iter().filter(|item| knows(*item)).collect();
-        if items.is_empty()
-            && let Some(np) = np
-        {
-            // "the battery of the kitchen sink": the sensor of the same device.
-            let devices: Vec<String> = self
-                .about(Some(np), &|_| true)
-                .iter()
-                .filter_map(|item| self.item(*item)?.entity.device.as_ref().map(|device| device.id.clone()))
-                .collect();
-            items = (0..self.command.index.items.len())
-                .filter(|item| {
-                    knows(*item)
-                        && self
-                            .item(*item)
-                            .and_then(|known| known.entity.device.as_ref())
-                            .is_some_and(|device| devices.contains(&device.id))
-                })
-                .collect();
-        }
-        let exact = np.is_some_and(|np| np.nouns.iter().any(names_entity));
-        let place = np.is_some_and(|np| np.nouns.iter().any(Noun::is_place) || !np.places.is_empty());
-        if !exact
-            && !place
-            && items.len() > 1
-            && let Some(area) = self.command.area()
-        {
-            let here: Vec<usize> = items
-                .iter()
-                .copied()
-                .filter(|item| self.item(*item).is_some_and(|item| item.area == Some(area)))
-                .collect();
-            if !here.is_empty() {
-                items = here;
-            }
-        }
-        let sensors: Vec<usize> = items
-            .iter()
-            .copied()
-            .filter(|item| self.item(*item).is_some_and(|item| item.entity.domain() == Domain::Sensor))
-            .collect();
-        if !sensors.is_empty() && !exact { sensors } else { items }
-    }
-
-    /// "Is it warmer than 23 in the office?"
-    fn compared(&self, clause: &Clause, attribute: Attribute, items: &[usize]) -> Option<Understanding> {
-        let limit = limit(clause)?;
-        let above = if clause.word(Word::Above) {
-            true
-        } else if clause.word(Word::Below) {
-            false
-        } else {
-            return None;
-        };
-        let item = items.first()?;
-        let value = describe::amount(self.item(*item)?, self.state(*item), attribute)?;
-        let holds = if above { value > limit } else { value < limit };
-        let is = describe::value(self.command.lexicon, self.item(*item)?, self.state(*item), attribute)?;
-        let key = if holds { "yes_it_is" } else { "no_it_is" };
-        let text = self.command.say(key, &[("name", &self.name(*item, items)), ("is", &is)]);
-        Some(self.reply(text, items))
     }
 
     /// Status, weather, where somebody is, and whatever else is asked about a named thing.
@@ -468,9 +367,9 @@ impl Asker<'_, '_> {
             .iter()
             .flat_map(|np| &np.nouns)
             .flat_map(|noun| {
-                all.iter().copied().filter(|item| {
-                    noun.targets.contains(&super::index::Target::Entity(*item)) || noun.parts.contains(item)
-                })
+                all.iter()
+                    .copied()
+                    .filter(|item| noun.targets.contains(&Target::Entity(*item)) || noun.parts.contains(item))
             })
             .collect();
         let Some(item) = named.first().or(all.first()) else { return self.nothing(clause) };
@@ -487,58 +386,4 @@ impl Asker<'_, '_> {
         };
         self.reply(text, &[*item])
     }
-
-    /// Whether a condition holds now; `None` where it cannot be told. Its missing place is that of `main`.
-    pub fn holds(&self, clause: &Clause, main: Option<&Clause>) -> Option<bool> {
-        if clause.nps.iter().any(|np| !np.unknown.is_empty()) || !clause.times.is_empty() {
-            return None;
-        }
-        let mut clause = clause.clone();
-        if clause.nps.is_empty()
-            && let Some(main) = main
-        {
-            clause.nps = main.nps.clone();
-        }
-        if let Some(limit) = limit(&clause) {
-            let attribute = clause
-                .attributes
-                .first()
-                .or_else(|| main.and_then(|main| main.attributes.first()))
-                .copied()
-                .unwrap_or(Attribute::Temperature);
-            let attribute =
-                if attribute == Attribute::TargetTemperature { Attribute::Temperature } else { attribute };
-            let item = *self.with_attribute(&clause, attribute).first()?;
-            let value = describe::amount(self.item(item)?, self.state(item), attribute)?;
-            return match (clause.word(Word::Above), clause.word(Word::Below)) {
-                (true, false) => Some(value > limit),
-                (false, true) => Some(value < limit),
-                _ => None,
-            };
-        }
-        let state = *self.states(&clause).first()?;
-        let items = self.about(clause.nps.first(), &|item| describe::can_be(item, state));
-        let mut truths = Vec::new();
-        for item in &items {
-            truths.push(describe::truth(self.item(*item)?, self.state(*item), state));
-        }
-        if truths.is_empty() || truths.contains(&Truth::Unknown) {
-            return None;
-        }
-        let all = clause.nps.iter().any(|np| np.all) || self.wants_all(&clause, state);
-        let yes = |truth: &Truth| *truth == Truth::Yes;
-        Some(if all { truths.iter().all(yes) } else { truths.iter().any(yes) })
-    }
-}
-
-fn names_entity(noun: &Noun) -> bool {
-    noun.targets.iter().any(|target| matches!(target, super::index::Target::Entity(_)))
-}
-
-fn limit(clause: &Clause) -> Option<f64> {
-    clause.values.iter().find_map(|value| match value {
-        Value::Number(number) | Value::Percent(number) | Value::Celsius(number) => Some(*number),
-        Value::Fahrenheit(number) => Some(*number),
-        Value::Kelvin(_) | Value::Duration(_) => None,
-    })
 }

@@ -1,22 +1,26 @@
 //! Sentences that need what was said before: answers to our question, corrections, "and upstairs?", "again".
 
-use crate::home::{Action, Verb};
+use crate::home::{Action, EntityId, Verb};
 
 use super::answer::Asker;
 use super::clause::{Clause, Np};
 use super::command::Command;
+use super::dialogue::{Alternative, Made, Pending};
 use super::index::Target;
 use super::lattice::{Reading, Span};
 use super::lexicon::Sense;
 use super::understand::Sentence;
-use super::understanding::{Intent, Understanding};
-use super::vocabulary::{Pred, Word};
+use super::understanding::{Intent, ScheduleChoice, TimerChange, TimerFilter, Understanding};
+use super::vocabulary::{Class, Pred, Word};
 
 impl Command<'_> {
     /// Reads a sentence as a part of the conversation; `None` where it stands by itself.
     pub fn conversation(&self, sentence: &Sentence) -> Option<Understanding> {
         let words = content(&sentence.row);
         let only = |word: Word| !words.is_empty() && words.iter().all(|span| span.word(word));
+        if let Some(understanding) = self.taken_back(&words) {
+            return Some(understanding);
+        }
         if only(Word::NeverMind) {
             return Some(self.nothing("never_mind"));
         }
@@ -31,22 +35,47 @@ impl Command<'_> {
         if let Some(talk) = self.talk(&sentence.row) {
             return Some(talk);
         }
-        if self.depth > 0 {
-            return None;
-        }
         if only(Word::Again) && !self.dialogue.actions.is_empty() {
             return Some(Understanding::Act(vec![Intent::Actions(self.dialogue.actions.clone())]));
         }
-        let undo = words.iter().any(|span| span.sense(|sense| *sense == Sense::Pred(Pred::Undo)));
-        if undo && words.len() == 1 && !self.dialogue.actions.is_empty() {
-            let back = self.undone();
-            return Some(if back.is_empty() {
-                self.not_understood(Vec::new())
-            } else {
-                Understanding::Act(vec![Intent::Actions(back)])
-            });
+        None
+    }
+
+    /// "Cancel that", "undo": takes back what the last command set up or did. Nothing else is cancelled by it.
+    fn taken_back(&self, words: &[&Span]) -> Option<Understanding> {
+        let verb = |span: &Span| {
+            span.sense(|sense| matches!(sense, Sense::Pred(Pred::Cancel | Pred::Undo | Pred::Remove)))
+        };
+        let thing =
+            |span: &Span| span.sense(|sense| matches!(sense, Sense::Class(Class::Timer | Class::Schedule)));
+        let pronoun = words.iter().any(|span| span.word(Word::It));
+        let only = words.iter().all(|span| verb(span) || thing(span) || span.word(Word::It));
+        let named = words.iter().any(|span| thing(span));
+        if !only || !words.iter().any(|span| verb(span)) || (named && !pronoun) {
+            return None;
         }
-        self.follow_up(sentence, &words)
+        if self.dialogue.pending.is_some() {
+            return Some(self.nothing("never_mind"));
+        }
+        match &self.dialogue.made {
+            Some(Made::Schedule) => {
+                Some(Understanding::Act(vec![Intent::ScheduleCancel(ScheduleChoice::Last)]))
+            }
+            Some(Made::Timer { length, label }) => {
+                let timer = TimerFilter { label: label.clone(), length: Some(*length), area: None };
+                Some(Understanding::Act(vec![Intent::Timer(TimerChange::Cancel(timer))]))
+            }
+            None if named => None,
+            None if self.dialogue.actions.is_empty() => Some(self.nothing("nothing_to_cancel")),
+            None => {
+                let back = self.undone();
+                Some(if back.is_empty() {
+                    self.nothing("cannot_undo")
+                } else {
+                    Understanding::Act(vec![Intent::Actions(back)])
+                })
+            }
+        }
     }
 
     /// A greeting, or a question about ourselves, and nothing else.
@@ -74,12 +103,7 @@ impl Command<'_> {
     }
 
     /// An answer to our own question.
-    fn answered(
-        &self,
-        pending: &super::dialogue::Pending,
-        sentence: &Sentence,
-        words: &[&Span],
-    ) -> Option<Understanding> {
+    fn answered(&self, pending: &Pending, sentence: &Sentence, words: &[&Span]) -> Option<Understanding> {
         let is = |word: Word| words.iter().any(|span| span.word(word));
         let verb = words.iter().any(|span| {
             span.sense(|sense| matches!(sense, Sense::Pred(pred) if !matches!(pred, Pred::Set)))
@@ -88,7 +112,7 @@ impl Command<'_> {
         if words.iter().all(|span| span.word(Word::No)) && !words.is_empty() {
             return Some(self.nothing("never_mind"));
         }
-        let done = |chosen: Vec<&super::dialogue::Alternative>| {
+        let done = |chosen: Vec<&Alternative>| {
             let mut intents = pending.rest.clone();
             intents.extend(chosen.iter().flat_map(|one| one.intents.iter().cloned()));
             Understanding::Act(intents)
@@ -110,17 +134,36 @@ impl Command<'_> {
         }
         let clauses = sentence.clauses(self.index, self.lexicon);
         let nps: Vec<&Np> = clauses.iter().flat_map(|clause| &clause.nps).collect();
-        let [np] = nps.as_slice() else { return None };
-        let fits: Vec<_> = pending
-            .alternatives
+        let chosen: Vec<Alternative> =
+            nps.iter().map(|np| self.alternative(np, &pending.alternatives)).collect::<Option<_>>()?;
+        (!chosen.is_empty()).then(|| done(chosen.iter().collect()))
+    }
+
+    /// The alternative that a noun phrase means: one that it names whole, or the part of the only one that it names.
+    fn alternative(&self, np: &Np, alternatives: &[Alternative]) -> Option<Alternative> {
+        let named = |one: &Alternative| -> Vec<EntityId> {
+            let names =
+                |id: &&EntityId| self.index.item_of(id.as_str()).is_some_and(|item| self.names(np, item));
+            one.entities.iter().filter(names).cloned().collect()
+        };
+        let parts: Vec<(&Alternative, Vec<EntityId>)> = alternatives
             .iter()
-            .filter(|one| {
-                one.entities
-                    .iter()
-                    .all(|id| self.index.item_of(id.as_str()).is_some_and(|item| self.names(np, item)))
-            })
+            .map(|one| (one, named(one)))
+            .filter(|(_, entities)| !entities.is_empty())
             .collect();
-        (fits.len() == 1).then(|| done(fits))
+        let whole: Vec<&Alternative> = parts
+            .iter()
+            .filter(|(one, entities)| entities.len() == one.entities.len())
+            .map(|(one, _)| *one)
+            .collect();
+        match (whole.as_slice(), parts.as_slice()) {
+            ([one], _) => Some((*one).clone()),
+            (_, [(one, entities)]) => {
+                let intents = one.intents.iter().map(|intent| only_on(intent, entities)).collect();
+                Some(Alternative { entities: entities.clone(), intents, ..(*one).clone() })
+            }
+            _ => None,
+        }
     }
 
     /// Whether a noun phrase can name an item.
@@ -130,7 +173,7 @@ impl Command<'_> {
             && !np.nouns.is_empty()
             && np.nouns.iter().all(|noun| {
                 noun.parts.contains(&position)
-                    || noun.classes.iter().any(|class| super::index::belongs(item, *class) > 0)
+                    || noun.classes.iter().any(|class| super::kinds::belongs(item, *class) > 0)
                     || noun.targets.iter().any(|target| match target {
                         Target::Entity(entity) => *entity == position,
                         Target::Area(area) => item.area == Some(*area),
@@ -141,8 +184,9 @@ impl Command<'_> {
     }
 
     /// Corrections and ellipses: the last sentence with another place or thing.
-    fn follow_up(&self, sentence: &Sentence, words: &[&Span]) -> Option<Understanding> {
+    pub fn follow_up(&self, sentence: &Sentence) -> Option<Understanding> {
         let text = self.dialogue.text.as_deref()?;
+        let words = content(&sentence.row);
         let corrects = words.first().is_some_and(|span| span.word(Word::No) || span.word(Word::Correction));
         let clauses = sentence.clauses(self.index, self.lexicon);
         let bare = clauses.iter().all(|clause| {
@@ -181,8 +225,7 @@ impl Command<'_> {
         for clause in &mut clauses {
             replace(clause, np);
         }
-        let command = Command { depth: self.depth + 1, ..*self };
-        Some(if before.asking { Asker { command: &command }.answer(&clauses) } else { command.act(&clauses) })
+        Some(if before.asking { Asker { command: self }.answer(&clauses) } else { self.act(&clauses) })
     }
 
     /// The last actions on the one of the same name or kind that was not meant.
@@ -266,6 +309,26 @@ impl Command<'_> {
                 Some(Action::new(action.entity.clone(), back))
             })
             .collect()
+    }
+}
+
+/// An intent on some of its entities alone.
+fn only_on(intent: &Intent, entities: &[EntityId]) -> Intent {
+    match intent {
+        Intent::Actions(actions) => Intent::Actions(
+            actions.iter().filter(|action| entities.contains(&action.entity)).cloned().collect(),
+        ),
+        Intent::Schedule { when, intents } => Intent::Schedule {
+            when: when.clone(),
+            intents: intents.iter().map(|intent| only_on(intent, entities)).collect(),
+        },
+        Intent::Scene(_)
+        | Intent::ScheduleQuery
+        | Intent::ScheduleCancel(_)
+        | Intent::Timer(_)
+        | Intent::List(_)
+        | Intent::Broadcast { .. }
+        | Intent::StopAll => intent.clone(),
     }
 }
 

@@ -1,14 +1,18 @@
-//! States in words: what is asked of an entity, whether it holds, and how it is said.
+//! States in words: what is asked of an entity, whether it holds, and how it is said. `values` does the same for
+//! measurements.
+
+mod values;
 
 use chrono::{DateTime, Datelike, Utc};
 use chrono_tz::Tz;
 
 use crate::home::{Domain, State, attr};
 
-use super::command::number;
 use super::index::Item;
 use super::lexicon::Lexicon;
-use super::vocabulary::{Attribute, StateWord};
+use super::vocabulary::StateWord;
+
+pub use values::{amount, knows, value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
@@ -160,70 +164,39 @@ pub fn state(lexicon: &Lexicon, item: &Item, known: Option<&State>) -> String {
     said
 }
 
+/// What on and off mean for a binary sensor of a class: the words for both.
+const BINARY: &[(&[&str], &str, &str)] = &[
+    (&["door", "window", "garage_door", "opening"], "open", "closed"),
+    (&["lock"], "unlocked", "locked"),
+    (
+        &[
+            "motion",
+            "occupancy",
+            "presence",
+            "smoke",
+            "gas",
+            "carbon_monoxide",
+            "moisture",
+            "sound",
+            "vibration",
+            "tamper",
+        ],
+        "detected",
+        "clear",
+    ),
+    (&["battery"], "low", "normal"),
+    (&["connectivity"], "connected", "disconnected"),
+    (&["battery_charging"], "charging", "not_charging"),
+    (&["plug"], "plugged_in", "unplugged"),
+    (&["running"], "running", "not_running"),
+];
+
 fn binary<'a>(item: &'a Item, text: &'a str) -> &'a str {
-    let on = text == "on";
-    if !on && text != "off" {
-        return text;
-    }
-    match kind(item) {
-        "door" | "window" | "garage_door" | "opening" => {
-            if on {
-                "open"
-            } else {
-                "closed"
-            }
-        }
-        "lock" => {
-            if on {
-                "unlocked"
-            } else {
-                "locked"
-            }
-        }
-        "motion" | "occupancy" | "presence" | "smoke" | "gas" | "carbon_monoxide" | "moisture" | "sound"
-        | "vibration" | "tamper" => {
-            if on {
-                "detected"
-            } else {
-                "clear"
-            }
-        }
-        "battery" => {
-            if on {
-                "low"
-            } else {
-                "normal"
-            }
-        }
-        "connectivity" => {
-            if on {
-                "connected"
-            } else {
-                "disconnected"
-            }
-        }
-        "battery_charging" => {
-            if on {
-                "charging"
-            } else {
-                "not_charging"
-            }
-        }
-        "plug" => {
-            if on {
-                "plugged_in"
-            } else {
-                "unplugged"
-            }
-        }
-        "running" => {
-            if on {
-                "running"
-            } else {
-                "not_running"
-            }
-        }
-        _ => text,
+    let words = BINARY.iter().find(|(classes, _, _)| classes.contains(&kind(item)));
+    match (words, text) {
+        (Some((_, on, _)), "on") => on,
+        (Some((_, _, off)), "off") => off,
+        (Some(_) | None, _) => text,
     }
 }
 
@@ -232,131 +205,6 @@ fn with_unit(value: &str, unit: &str) -> String {
         "%" => format!("{value} %"),
         _ => format!("{value} {unit}"),
     }
-}
-
-/// Device classes of sensors for an attribute.
-fn classes(attribute: Attribute) -> &'static [&'static str] {
-    match attribute {
-        Attribute::Temperature => &["temperature"],
-        Attribute::Humidity => &["humidity", "moisture"],
-        Attribute::Battery => &["battery"],
-        Attribute::Power => &["power", "apparent_power"],
-        Attribute::Energy => &["energy"],
-        Attribute::Illuminance | Attribute::Brightness => &["illuminance"],
-        Attribute::CarbonDioxide => &["carbon_dioxide"],
-        Attribute::Pm25 => &["pm25"],
-        Attribute::AirQuality => &["aqi", "volatile_organic_compounds"],
-        Attribute::Pressure => &["atmospheric_pressure", "pressure"],
-        Attribute::Speed => &["wind_speed", "speed"],
-        Attribute::Volume
-        | Attribute::Color
-        | Attribute::ColorTemperature
-        | Attribute::TargetTemperature
-        | Attribute::Position
-        | Attribute::Tilt
-        | Attribute::Mode
-        | Attribute::FanMode
-        | Attribute::Swing
-        | Attribute::Preset
-        | Attribute::Source
-        | Attribute::Status
-        | Attribute::Title
-        | Attribute::Name
-        | Attribute::Age
-        | Attribute::Clock
-        | Attribute::Date => &[],
-    }
-}
-
-/// Names of state attributes for an attribute, in the order of preference.
-fn attributes(attribute: Attribute) -> &'static [&'static str] {
-    match attribute {
-        Attribute::Temperature => &[attr::CURRENT_TEMPERATURE, attr::TEMPERATURE],
-        Attribute::TargetTemperature => &[attr::TEMPERATURE, "target_temperature"],
-        Attribute::Humidity => &[attr::CURRENT_HUMIDITY, attr::HUMIDITY],
-        Attribute::Brightness => &[attr::BRIGHTNESS],
-        Attribute::ColorTemperature => &[attr::COLOR_TEMP_KELVIN],
-        Attribute::Color => &["color_name", attr::RGB_COLOR, attr::COLOR_MODE],
-        Attribute::Volume => &[attr::VOLUME_LEVEL],
-        Attribute::Position => &[attr::CURRENT_POSITION],
-        Attribute::Tilt => &[attr::CURRENT_TILT_POSITION],
-        Attribute::Speed => &[attr::PERCENTAGE],
-        Attribute::Mode => &["hvac_mode", attr::MODE, attr::PRESET_MODE],
-        Attribute::FanMode => &[attr::FAN_MODE],
-        Attribute::Swing => &[attr::SWING_MODE],
-        Attribute::Preset => &[attr::PRESET_MODE],
-        Attribute::Source => &[attr::SOURCE],
-        Attribute::Title => &[attr::MEDIA_TITLE],
-        Attribute::Battery => &[attr::BATTERY_LEVEL],
-        Attribute::Power
-        | Attribute::Energy
-        | Attribute::Illuminance
-        | Attribute::CarbonDioxide
-        | Attribute::Pm25
-        | Attribute::AirQuality
-        | Attribute::Pressure
-        | Attribute::Status
-        | Attribute::Name
-        | Attribute::Age
-        | Attribute::Clock
-        | Attribute::Date => &[],
-    }
-}
-
-/// Whether an entity knows an attribute.
-pub fn knows(item: &Item, known: Option<&State>, attribute: Attribute) -> bool {
-    let sensor = item.entity.domain() == Domain::Sensor
-        && (classes(attribute).contains(&kind(item))
-            || (attribute == Attribute::Temperature
-                && item.entity.unit.as_deref().is_some_and(|unit| unit.starts_with('°'))));
-    sensor
-        || known.is_some_and(|state| {
-            attributes(attribute)
-                .iter()
-                .any(|name| state.attributes.get(*name).is_some_and(|value| !value.is_null()))
-        })
-}
-
-/// An attribute as a number in the unit that people use.
-pub fn amount(item: &Item, known: Option<&State>, attribute: Attribute) -> Option<f64> {
-    let state = known?;
-    if item.entity.domain() == Domain::Sensor {
-        return state.number();
-    }
-    let (name, value) =
-        attributes(attribute).iter().find_map(|name| Some((*name, state.attribute_number(name)?)))?;
-    Some(match name {
-        attr::BRIGHTNESS => (value / 2.55).round(),
-        attr::VOLUME_LEVEL => (value * 100.0).round(),
-        _ => value,
-    })
-}
-
-/// An attribute as it is said, with its unit.
-pub fn value(lexicon: &Lexicon, item: &Item, known: Option<&State>, attribute: Attribute) -> Option<String> {
-    if item.entity.domain() == Domain::Sensor {
-        return Some(state(lexicon, item, known));
-    }
-    if let Some(value) = amount(item, known, attribute) {
-        let unit = match attribute {
-            Attribute::Temperature | Attribute::TargetTemperature => "°C",
-            Attribute::ColorTemperature => "K",
-            Attribute::Humidity
-            | Attribute::Brightness
-            | Attribute::Volume
-            | Attribute::Position
-            | Attribute::Tilt
-            | Attribute::Speed
-            | Attribute::Battery => "%",
-            _ => return Some(number(value)),
-        };
-        return Some(with_unit(&number(value), unit));
-    }
-    let state = known?;
-    attributes(attribute).iter().find_map(|name| {
-        let value = state.attributes.get(*name)?;
-        Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-    })
 }
 
 /// How old a report is, where that matters: an hour or more.
@@ -419,4 +267,9 @@ pub fn list(lexicon: &Lexicon, names: &[String]) -> String {
         Some((only, [])) => only.clone(),
         Some((last, rest)) => format!("{}{and}{last}", rest.join(comma)),
     }
+}
+
+/// A number without needless digits.
+pub fn number(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{}", (value * 100.0).round() / 100.0) }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::home::{Action, EntityId};
 
-use super::understanding::{Intent, Understanding};
+use super::understanding::{Intent, TimerChange, Understanding};
 
 /// The state of a conversation. Serialisable, a few hundred bytes; the caller keeps one per conversation and
 /// forgets it after some minutes.
@@ -12,12 +12,27 @@ use super::understanding::{Intent, Understanding};
 pub struct Dialogue {
     /// What was last acted on or answered about, in order.
     pub entities: Vec<EntityId>,
-    /// The actions of the last command, for "undo", "again" and corrections.
+    /// The actions of the last command that were done at once, for "undo", "again" and corrections.
     pub actions: Vec<Action>,
+    /// What the last command set up for later, for "cancel that".
+    #[serde(default)]
+    pub made: Option<Made>,
     /// The last command or question as it was said, for "and upstairs?" and "no, the bedroom one".
     pub text: Option<String>,
     /// Our question, if it is still open.
     pub pending: Option<Pending>,
+}
+
+/// Something that was set up for later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Made {
+    Schedule,
+    Timer {
+        /// Seconds.
+        length: u64,
+        label: Option<String>,
+    },
 }
 
 /// A question that we asked, with what each answer means.
@@ -47,9 +62,10 @@ impl Dialogue {
         self.pending = None;
         match understanding {
             Understanding::Act(intents) => {
-                self.actions = intents.iter().flat_map(actions_of).cloned().collect();
+                self.actions = intents.iter().filter_map(immediate).flatten().cloned().collect();
+                self.made = intents.iter().rev().find_map(made);
                 let mut entities: Vec<EntityId> = Vec::new();
-                for action in &self.actions {
+                for action in intents.iter().flat_map(actions_of) {
                     if !entities.contains(&action.entity) {
                         entities.push(action.entity.clone());
                     }
@@ -62,6 +78,7 @@ impl Dialogue {
             Understanding::Answer { entities, .. } => {
                 self.entities.clone_from(entities);
                 self.actions.clear();
+                self.made = None;
                 self.text = Some(text.to_owned());
             }
             Understanding::Ask { pending, .. } => {
@@ -75,13 +92,45 @@ impl Dialogue {
     }
 }
 
+/// What an intent does at once.
+fn immediate(intent: &Intent) -> Option<&Vec<Action>> {
+    match intent {
+        Intent::Actions(actions) => Some(actions),
+        Intent::Scene(_)
+        | Intent::Schedule { .. }
+        | Intent::ScheduleQuery
+        | Intent::ScheduleCancel(_)
+        | Intent::Timer(_)
+        | Intent::List(_)
+        | Intent::Broadcast { .. }
+        | Intent::StopAll => None,
+    }
+}
+
+fn made(intent: &Intent) -> Option<Made> {
+    match intent {
+        Intent::Schedule { .. } => Some(Made::Schedule),
+        Intent::Timer(TimerChange::Start { seconds, label }) => {
+            Some(Made::Timer { length: *seconds, label: label.clone() })
+        }
+        Intent::Timer(_)
+        | Intent::Actions(_)
+        | Intent::Scene(_)
+        | Intent::ScheduleQuery
+        | Intent::ScheduleCancel(_)
+        | Intent::List(_)
+        | Intent::Broadcast { .. }
+        | Intent::StopAll => None,
+    }
+}
+
 fn actions_of(intent: &Intent) -> Vec<&Action> {
     match intent {
         Intent::Actions(actions) => actions.iter().collect(),
         Intent::Schedule { intents, .. } => intents.iter().flat_map(actions_of).collect(),
         Intent::Scene(_)
         | Intent::ScheduleQuery
-        | Intent::ScheduleCancel { .. }
+        | Intent::ScheduleCancel(_)
         | Intent::Timer(_)
         | Intent::List(_)
         | Intent::Broadcast { .. }

@@ -113,6 +113,11 @@ impl Frame {
         });
     }
 
+    /// Whether it makes a house safer: what is meant for one door may be done to all.
+    pub fn secures(&self) -> bool {
+        matches!(self.pred, Pred::Lock)
+    }
+
     /// Whether it names a setting or a value.
     pub fn sets(&self) -> bool {
         self.amount.is_some() || self.color.is_some() || self.white.is_some() || self.mode.is_some()

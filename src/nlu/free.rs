@@ -4,11 +4,13 @@ use crate::home::{Action, Arg, ArgValue, Domain, EntityId, Verb};
 
 use super::command::Command;
 use super::index::Item;
+use super::kinds::belongs;
 use super::lexicon::Sense;
+use super::number::Numbers;
 use super::template::{Purpose, Slot, Slots};
-use super::text::{Token, joined};
+use super::text::{Kind, Token, joined};
 use super::understand::Sentence;
-use super::understanding::{Intent, ListChange, RefuseReason, Understanding};
+use super::understanding::{Intent, ListChange, RefuseReason, ScheduleChoice, Understanding};
 use super::vocabulary::{Class, Word};
 
 /// Which list a few words name.
@@ -55,9 +57,7 @@ impl Command<'_> {
                 .iter()
                 .filter(|phrase| {
                     phrase.senses.contains(&Sense::Word(Word::Polite))
-                        || (phrase.senses.contains(&Sense::Word(Word::Filler))
-                            && phrase.keys.len() == 1
-                            && matches!(first.text.as_str(), "hey" | "ok" | "okay" | "hi" | "so"))
+                        || phrase.senses.contains(&Sense::Word(Word::Opening))
                 })
                 .find(|phrase| {
                     phrase
@@ -73,13 +73,19 @@ impl Command<'_> {
             }
         }
         while let Some((last, rest)) = tokens.split_last() {
-            let polite = last.kind == super::text::Kind::Mark || last.key == "please" || last.key == "吧";
+            let polite = last.kind == Kind::Mark || self.is_word(&last.key, Word::Closing);
             if !polite {
                 break;
             }
             tokens = rest;
         }
         tokens
+    }
+
+    /// Whether a key alone can mean `word`.
+    fn is_word(&self, key: &str, word: Word) -> bool {
+        let phrases = self.lexicon.starting(key);
+        phrases.iter().any(|phrase| phrase.keys.len() == 1 && phrase.senses.contains(&Sense::Word(word)))
     }
 
     fn filled(&self, purpose: Purpose, tokens: &[Token], slots: &Slots) -> Understanding {
@@ -93,36 +99,48 @@ impl Command<'_> {
             }
             Purpose::Play => self.play(&text(Slot::Media), range(Slot::Player)),
             Purpose::ScheduleList => Understanding::Act(vec![Intent::ScheduleQuery]),
-            Purpose::ScheduleCancel => Understanding::Act(vec![Intent::ScheduleCancel { all: false }]),
-            Purpose::ScheduleCancelAll => Understanding::Act(vec![Intent::ScheduleCancel { all: true }]),
+            Purpose::ScheduleCancel => Understanding::Act(vec![Intent::ScheduleCancel(ScheduleChoice::Any)]),
+            Purpose::ScheduleCancelAll => {
+                Understanding::Act(vec![Intent::ScheduleCancel(ScheduleChoice::All)])
+            }
             Purpose::ListAdd | Purpose::ListComplete | Purpose::ListRemove | Purpose::ListRead => {
                 let item = text(Slot::Item);
-                let list = match range(Slot::List) {
-                    Some(said) => self.list(said),
-                    None => Some(self.list_of_kind(Class::ShoppingList)),
-                };
-                let list = match list {
-                    Some(ListFound::One(list)) => Some(list),
-                    Some(ListFound::Several(lists)) => return self.which_list(&lists),
-                    Some(ListFound::Own) | None => None,
-                };
-                Understanding::Act(vec![Intent::List(match purpose {
-                    Purpose::ListComplete => ListChange::Complete { list, item },
-                    Purpose::ListRemove => ListChange::Remove { list, item },
-                    Purpose::ListRead => ListChange::Read { list },
+                let change = match purpose {
+                    Purpose::ListComplete => ListChange::Complete { list: None, item },
+                    Purpose::ListRemove => ListChange::Remove { list: None, item },
+                    Purpose::ListRead => ListChange::Read { list: None },
                     Purpose::ListAdd
                     | Purpose::Broadcast
                     | Purpose::Play
                     | Purpose::ScheduleList
                     | Purpose::ScheduleCancel
-                    | Purpose::ScheduleCancelAll => ListChange::Add { list, item },
-                })])
+                    | Purpose::ScheduleCancelAll => ListChange::Add { list: None, item },
+                };
+                let list = match range(Slot::List) {
+                    Some(said) => self.list(said),
+                    None => Some(self.list_of_kind(Class::ShoppingList)),
+                };
+                match list {
+                    Some(ListFound::Several(lists)) => self.ask_list(&lists, &change),
+                    Some(ListFound::One(list)) => {
+                        Understanding::Act(vec![Intent::List(change.in_list(list))])
+                    }
+                    Some(ListFound::Own) | None => Understanding::Act(vec![Intent::List(change)]),
+                }
             }
         }
     }
 
+    fn numbers<'t>(&'t self, tokens: &'t [Token]) -> Numbers<'t> {
+        Numbers { tokens, lexicon: self.lexicon }
+    }
+
     fn lists(&self) -> impl Iterator<Item = &Item> {
-        self.index.items.iter().filter(|item| item.entity.domain() == Domain::Todo)
+        self.index
+            .of_class(Class::List)
+            .iter()
+            .filter_map(|item| self.index.items.get(*item))
+            .filter(|item| item.entity.domain() == Domain::Todo)
     }
 
     /// The list that these words name: by its name, or by its kind.
@@ -175,11 +193,17 @@ impl Command<'_> {
     /// A list by its name, or its name with 清单 behind it.
     fn han_list(&self, said: &[Token]) -> Option<ListFound> {
         let text: String = said.iter().map(|token| token.text.as_str()).collect();
-        let text = text.strip_prefix("我的").unwrap_or(&text);
+        let article = self.numbers(said).word(0, Word::Article).and_then(|length| said.get(..length));
+        let article: String = article.into_iter().flatten().map(|token| token.text.as_str()).collect();
+        // 我的个人待办 has an article before the name, 个人待办 only what looks like one.
+        let forms = [text.as_str(), text.strip_prefix(article.as_str()).unwrap_or(&text)];
+        let list = |rest: &str| {
+            rest.is_empty() || self.lexicon.has_phrase(&self.lexicon.keys(rest), Sense::Class(Class::List))
+        };
         let named = |item: &&Item| {
-            item.entity.all_names().any(|name| {
-                text.strip_prefix(name).is_some_and(|rest| matches!(rest, "" | "清单" | "列表" | "单子"))
-            })
+            item.entity
+                .all_names()
+                .any(|name| forms.iter().any(|text| text.strip_prefix(name).is_some_and(list)))
         };
         let found: Vec<EntityId> = self.lists().filter(named).map(|item| item.entity.id.clone()).collect();
         match found.as_slice() {
@@ -234,57 +258,43 @@ impl Command<'_> {
         }
     }
 
-    fn which_list(&self, lists: &[EntityId]) -> Understanding {
-        let names: Vec<&str> = lists
-            .iter()
-            .filter_map(|id| self.house.entity(id.as_str()))
-            .map(|entity| entity.name_in(self.lexicon.language))
-            .collect();
-        let or = self.lexicon.phrase("or").unwrap_or(", ");
-        let question = self.say("which", &[("names", &names.join(or))]);
-        let pending =
-            super::dialogue::Pending { alternatives: Vec::new(), all_allowed: false, rest: Vec::new() };
-        Understanding::Ask { question, pending }
-    }
-
     /// Players that these words name, by name or by area.
     fn players(&self, said: &[Token]) -> Vec<usize> {
         let words: Vec<&str> = said
             .iter()
             .map(|token| token.key.as_str())
-            .filter(|word| !matches!(*word, "the" | "my" | "in" | "on" | "at" | "里" | "的" | "上"))
+            .filter(|word| {
+                ![Word::Article, Word::Link, Word::OnLink].iter().any(|link| self.is_word(word, *link))
+            })
             .collect();
         if words.is_empty() {
             return Vec::new();
         }
-        self.index
-            .items
+        let fits = |position: &&usize| {
+            let Some(item) = self.index.items.get(**position) else { return false };
+            let area = item.area.and_then(|area| self.index.areas.get(area));
+            item.entity.domain() == Domain::MediaPlayer
+                && words.iter().all(|word| {
+                    item.words.contains(*word)
+                        || area.is_some_and(|area| area.keys.iter().any(|key| key == word))
+                        || (area.is_none_or(|area| area.keys.is_empty()) && self.is_area_word(word))
+                        || self.is_kind_of(word, item)
+                })
+        };
+        self.index.of_class(Class::Media).iter().filter(fits).copied().collect()
+    }
+
+    /// Whether a word names the kind of an item.
+    fn is_kind_of(&self, word: &str, item: &Item) -> bool {
+        let kind = |sense: &Sense| matches!(sense, Sense::Class(class) if belongs(item, *class) == 2);
+        self.lexicon
+            .starting(word)
             .iter()
-            .enumerate()
-            .filter(|(_, item)| item.entity.domain() == Domain::MediaPlayer)
-            .filter(|(_, item)| {
-                let area: Vec<String> = item
-                    .area
-                    .and_then(|area| self.index.areas.get(area))
-                    .map(|area| self.lexicon.keys(&area.name))
-                    .unwrap_or_default();
-                let kind = |word: &str| {
-                    self.lexicon.starting(word).iter().any(|phrase| {
-                        phrase.keys.len() == 1
-                            && phrase.senses.iter().any(|sense| {
-                                matches!(sense, Sense::Class(class) if super::index::belongs(item, *class) == 2)
-                            })
-                    })
-                };
-                words.iter().all(|word| item.words.contains(*word) || area.iter().any(|key| key == word)
-                    || (area.is_empty() && self.is_area_word(word)) || kind(word))
-            })
-            .map(|(position, _)| position)
-            .collect()
+            .any(|phrase| phrase.keys.len() == 1 && phrase.senses.iter().any(kind))
     }
 
     fn is_area_word(&self, word: &str) -> bool {
-        self.index.areas.iter().any(|area| self.lexicon.keys(&area.name).iter().any(|key| key == word))
+        self.index.areas.iter().any(|area| area.keys.iter().any(|key| key == word))
     }
 
     fn play(&self, media: &str, player: Option<&[Token]>) -> Understanding {

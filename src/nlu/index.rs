@@ -1,17 +1,19 @@
 //! The names of one house, ready for finding them in a sentence. Built once per registry revision and language.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use pinyin::ToPinyin;
+use crate::home::{Category, Entity, House, Name};
 
-use crate::home::{Category, Domain, Entity, House, Name};
-
-use super::lexicon::{Lexicon, Sense};
+use super::clause::Noun;
+use super::kinds::{belongs, classes_in};
+use super::lexicon::Lexicon;
+use super::nearest::Known;
+use super::sound::sound;
 use super::vocabulary::Class;
 
 /// What a name can stand for; numbers index the fields of [`HouseIndex`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     Entity(usize),
     Area(usize),
@@ -44,6 +46,8 @@ pub struct Place {
     /// Of floors: 0 is the ground.
     pub level: Option<i8>,
     pub outside: bool,
+    /// The words of its name.
+    pub keys: Vec<String>,
 }
 
 /// A name of the house as keys, with everything that bears it.
@@ -68,6 +72,14 @@ pub struct HouseIndex {
     /// Toneless pinyin of names, areas and kinds, with the form that is meant.
     sounds: HashMap<String, Vec<String>>,
     by_entity: HashMap<String, usize>,
+    /// Items by area, by floor and by kind, in the order of the house.
+    by_area: Vec<Vec<usize>>,
+    by_floor: Vec<Vec<usize>>,
+    by_class: HashMap<Class, Vec<usize>>,
+    /// Words of names, each once, by their number of characters.
+    words: BTreeMap<usize, Vec<String>>,
+    /// Names of what can be acted on and of areas, for "did you mean".
+    pub known: Vec<Known>,
 }
 
 /// Longest part of a Chinese name that is indexed.
@@ -91,7 +103,34 @@ impl HouseIndex {
             }
             index.scene_names.push(all);
         }
+        index.arrange();
         index
+    }
+
+    /// Fills what is looked up by place, kind and spelling.
+    fn arrange(&mut self) {
+        self.by_area = vec![Vec::new(); self.areas.len()];
+        self.by_floor = vec![Vec::new(); self.floors.len()];
+        for (position, item) in self.items.iter().enumerate() {
+            if let Some(list) = item.area.and_then(|area| self.by_area.get_mut(area)) {
+                list.push(position);
+            }
+            if let Some(list) = item.floor.and_then(|floor| self.by_floor.get_mut(floor)) {
+                list.push(position);
+            }
+            for class in Class::ALL.iter().filter(|class| belongs(item, **class) > 0) {
+                self.by_class.entry(*class).or_default().push(position);
+            }
+        }
+        let words: BTreeSet<&String> =
+            self.parts.keys().chain(self.names.values().flatten().flat_map(|entry| &entry.keys)).collect();
+        for word in words {
+            self.words.entry(word.chars().count()).or_default().push(word.clone());
+        }
+        let acts = |item: &&Item| !item.entity.actions.is_empty();
+        let names = self.items.iter().filter(acts).flat_map(|item| item.entity.all_names());
+        let known: BTreeSet<&str> = names.chain(self.areas.iter().map(|area| area.name.as_str())).collect();
+        self.known = known.into_iter().map(Known::new).collect();
     }
 
     fn places(&mut self, house: &House, lexicon: &Lexicon) {
@@ -103,7 +142,14 @@ impl HouseIndex {
                 }
             }
             let (id, name, level) = (floor.id.clone(), floor.name.clone(), floor.level);
-            self.floors.push(Place { id, name, floor: Some(position), level, outside: false });
+            self.floors.push(Place {
+                id,
+                name,
+                floor: Some(position),
+                level,
+                outside: false,
+                keys: lexicon.keys(&floor.name),
+            });
         }
         let mut known: HashSet<Vec<String>> = HashSet::new();
         for area in house.places.areas.values() {
@@ -134,7 +180,7 @@ impl HouseIndex {
             let floor =
                 area.floor.as_ref().and_then(|id| self.floors.iter().position(|floor| floor.id == *id));
             let (id, name) = (area.id.clone(), area.name.clone());
-            self.areas.push(Place { id, name, floor, level: None, outside });
+            self.areas.push(Place { id, name, floor, level: None, outside, keys: lexicon.keys(&area.name) });
         }
     }
 
@@ -230,12 +276,25 @@ impl HouseIndex {
         self.parts.get(part).map(Vec::as_slice)
     }
 
-    /// Every word that may be meant by a misspelt one.
-    pub fn words(&self) -> impl Iterator<Item = &str> {
-        self.parts
-            .keys()
-            .map(String::as_str)
-            .chain(self.names.values().flatten().flat_map(|entry| entry.keys.iter().map(String::as_str)))
+    /// Every word of so many characters that may be meant by a misspelt one.
+    pub fn words(&self, characters: std::ops::RangeInclusive<usize>) -> impl Iterator<Item = &str> {
+        self.words.range(characters).flat_map(|(_, words)| words.iter().map(String::as_str))
+    }
+
+    /// Lists that hold together every item that a noun can mean by its places, kinds and parts of names.
+    pub fn reach<'s>(&'s self, noun: &'s Noun) -> impl Iterator<Item = &'s [usize]> {
+        let places = noun.targets.iter().filter_map(|target| match target {
+            Target::Area(area) => self.by_area.get(*area),
+            Target::Floor(floor) => self.by_floor.get(*floor),
+            Target::Entity(_) | Target::Scene(_) => None,
+        });
+        let kinds = noun.classes.iter().filter_map(|class| self.by_class.get(class));
+        places.chain(kinds).map(Vec::as_slice).chain([noun.parts.as_slice()])
+    }
+
+    /// The items of a kind.
+    pub fn of_class(&self, class: Class) -> &[usize] {
+        self.by_class.get(&class).map_or(&[], Vec::as_slice)
     }
 
     /// Names that sound like `text`, without tones.
@@ -250,41 +309,6 @@ impl HouseIndex {
     pub fn area_of(&self, id: &str) -> Option<usize> {
         self.areas.iter().position(|area| area.id == id)
     }
-
-    /// The names of the house nearest to `said`, best first; only those that could be meant.
-    pub fn nearest(&self, said: &str, limit: usize) -> Vec<String> {
-        let said = said.to_lowercase();
-        let mut scored: Vec<(f64, &str)> = self
-            .items
-            .iter()
-            .filter(|item| !item.entity.actions.is_empty())
-            .flat_map(|item| item.entity.all_names())
-            .chain(self.areas.iter().map(|area| area.name.as_str()))
-            .map(|name| (likeness(&said, &name.to_lowercase()), name))
-            .filter(|(score, _)| *score > 0.5)
-            .collect();
-        scored.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| left.1.cmp(right.1)));
-        let mut nearest: Vec<String> = Vec::new();
-        for (_, name) in scored {
-            if !nearest.iter().any(|known| known == name) {
-                nearest.push(name.to_owned());
-            }
-            if nearest.len() == limit {
-                break;
-            }
-        }
-        nearest
-    }
-}
-
-/// 0 to 1: by spelling, or by shared words.
-fn likeness(said: &str, name: &str) -> f64 {
-    let spelling = strsim::normalized_damerau_levenshtein(said, name);
-    let words: Vec<&str> = name.split_whitespace().collect();
-    let shared =
-        said.split_whitespace().filter(|word| word.chars().count() > 2 && words.contains(word)).count();
-    let total = words.len().max(said.split_whitespace().count()).max(1);
-    spelling.max(0.4 + 0.6 * shared as f64 / total as f64 - if shared == 0 { 0.4 } else { 0.0 })
 }
 
 fn names<'a>(name: &'a str, aliases: &'a [Name]) -> impl Iterator<Item = &'a str> {
@@ -293,175 +317,4 @@ fn names<'a>(name: &'a str, aliases: &'a [Name]) -> impl Iterator<Item = &'a str
 
 fn is_han(key: &str) -> bool {
     key.chars().next().is_some_and(super::text::is_han)
-}
-
-/// Toneless pinyin; `None` unless every character has one.
-fn sound(text: &str) -> Option<String> {
-    let mut sound = String::new();
-    for character in text.chars() {
-        sound.push_str(fold_sound(character.to_pinyin()?.plain()).as_str());
-        sound.push(' ');
-    }
-    Some(sound)
-}
-
-/// Sounds that recognisers and speakers of the south do not tell apart.
-fn fold_sound(syllable: &str) -> String {
-    let syllable = syllable.replacen("zh", "z", 1).replacen("sh", "s", 1).replacen("ch", "c", 1);
-    match syllable.strip_suffix("ng") {
-        Some(stem) => format!("{stem}n"),
-        None => syllable,
-    }
-}
-
-/// The kinds of things that a name mentions.
-fn classes_in(keys: &[String], lexicon: &Lexicon) -> Vec<Class> {
-    let mut classes = Vec::new();
-    for start in 0..keys.len() {
-        let Some(rest) = keys.get(start..) else { continue };
-        let Some(first) = rest.first() else { continue };
-        for phrase in lexicon.starting(first) {
-            if rest.starts_with(&phrase.keys) {
-                classes.extend(phrase.senses.iter().filter_map(|sense| match sense {
-                    Sense::Class(class) => Some(*class),
-                    Sense::Pred(_)
-                    | Sense::State(_)
-                    | Sense::Attribute(_)
-                    | Sense::Word(_)
-                    | Sense::Mode(_)
-                    | Sense::Remark(_)
-                    | Sense::Occasion(_)
-                    | Sense::Talk(_)
-                    | Sense::Color(_)
-                    | Sense::White(_)
-                    | Sense::Level(_) => None,
-                }));
-            }
-        }
-    }
-    classes
-}
-
-/// How well an entity is of a class: 2 by what it is, 1 by its name only, 0 not.
-pub fn belongs(item: &Item, class: Class) -> u8 {
-    let entity = &item.entity;
-    let kind = entity.device_class.as_deref().unwrap_or("");
-    let domain = entity.domain();
-    let named = item.named.contains(&class);
-    let strong = match class {
-        Class::Light => domain == Domain::Light || (domain == Domain::Switch && named),
-        Class::Fan => domain == Domain::Fan,
-        Class::Switch => domain == Domain::Switch && kind != "outlet",
-        Class::Plug => domain == Domain::Switch && (kind == "outlet" || named),
-        Class::Blind => domain == Domain::Cover && (kind == "blind" || kind.is_empty() && named),
-        Class::Curtain => domain == Domain::Cover && (kind == "curtain" || kind.is_empty() && named),
-        Class::Shade => domain == Domain::Cover && (kind == "shade" || kind.is_empty() && named),
-        Class::Shutter => domain == Domain::Cover && (kind == "shutter" || kind.is_empty() && named),
-        Class::Awning => domain == Domain::Cover && kind == "awning",
-        Class::Cover => domain == Domain::Cover && !matches!(kind, "garage" | "gate" | "door"),
-        Class::GarageDoor => {
-            (domain == Domain::Cover && kind == "garage")
-                || (domain == Domain::BinarySensor && kind == "garage_door")
-        }
-        Class::Gate => domain == Domain::Cover && kind == "gate",
-        Class::Door => {
-            domain == Domain::Lock
-                || (domain == Domain::Cover && matches!(kind, "door" | "garage" | "gate"))
-                || (domain == Domain::BinarySensor
-                    && matches!(kind, "door" | "garage_door" | "opening" | "lock"))
-        }
-        Class::Window => matches!(domain, Domain::Cover | Domain::BinarySensor) && kind == "window",
-        Class::Lock => domain == Domain::Lock || (domain == Domain::BinarySensor && kind == "lock"),
-        Class::Alarm => domain == Domain::AlarmControlPanel,
-        Class::Climate => domain == Domain::Climate,
-        Class::AirConditioner | Class::Heating => domain == Domain::Climate && other_kind(item, class),
-        Class::Media | Class::Music => domain == Domain::MediaPlayer,
-        Class::Tv => domain == Domain::MediaPlayer && (kind == "tv" || named),
-        Class::Speaker => domain == Domain::MediaPlayer && (kind == "speaker" || named),
-        Class::Vacuum => domain == Domain::Vacuum,
-        Class::Mower => domain == Domain::LawnMower,
-        Class::Valve => domain == Domain::Valve,
-        Class::Sprinkler => domain == Domain::Valve && (kind == "water" || named || kind.is_empty()),
-        Class::Humidifier => domain == Domain::Humidifier,
-        Class::WaterHeater => domain == Domain::WaterHeater,
-        Class::Siren => domain == Domain::Siren,
-        Class::Camera => domain == Domain::Camera,
-        Class::Scene => domain == Domain::Scene,
-        Class::Script => domain == Domain::Script,
-        Class::List => domain == Domain::Todo,
-        Class::ShoppingList | Class::TaskList => domain == Domain::Todo && named,
-        Class::Timer => domain == Domain::Timer,
-        Class::Sensor => matches!(domain, Domain::Sensor | Domain::BinarySensor),
-        Class::Motion | Class::Presence => {
-            domain == Domain::BinarySensor && matches!(kind, "motion" | "occupancy" | "presence")
-        }
-        Class::Smoke => domain == Domain::BinarySensor && matches!(kind, "smoke" | "gas" | "carbon_monoxide"),
-        Class::Leak => domain == Domain::BinarySensor && kind == "moisture",
-        Class::Person => matches!(domain, Domain::Person | Domain::DeviceTracker),
-        Class::Weather => domain == Domain::Weather,
-        Class::Coffee => domain == Domain::Switch && named,
-        Class::Everything | Class::Device | Class::Schedule => false,
-    };
-    match (strong, named) {
-        (true, _) => 2,
-        (false, true) => 1,
-        (false, false) => 0,
-    }
-}
-
-/// A climate whose name says that it is the other of heating and air conditioning is not this one.
-fn other_kind(item: &Item, class: Class) -> bool {
-    let other = if class == Class::Heating { Class::AirConditioner } else { Class::Heating };
-    item.named.contains(&class) || !item.named.contains(&other)
-}
-
-/// Kinds that stand in for each other where the house has none of the one that was said.
-pub fn related(class: Class) -> &'static [Class] {
-    const HANGINGS: &[Class] = &[Class::Blind, Class::Curtain, Class::Shade, Class::Shutter];
-    match class {
-        Class::Blind | Class::Curtain | Class::Shade | Class::Shutter => HANGINGS,
-        Class::Sprinkler => &[Class::Valve],
-        Class::Gate => &[Class::GarageDoor],
-        Class::Speaker | Class::Music => &[Class::Media],
-        Class::Light
-        | Class::Fan
-        | Class::Switch
-        | Class::Plug
-        | Class::Awning
-        | Class::Cover
-        | Class::GarageDoor
-        | Class::Door
-        | Class::Window
-        | Class::Lock
-        | Class::Alarm
-        | Class::Climate
-        | Class::AirConditioner
-        | Class::Heating
-        | Class::Media
-        | Class::Tv
-        | Class::Vacuum
-        | Class::Mower
-        | Class::Valve
-        | Class::Humidifier
-        | Class::WaterHeater
-        | Class::Siren
-        | Class::Camera
-        | Class::Scene
-        | Class::Script
-        | Class::List
-        | Class::ShoppingList
-        | Class::TaskList
-        | Class::Timer
-        | Class::Schedule
-        | Class::Sensor
-        | Class::Motion
-        | Class::Presence
-        | Class::Smoke
-        | Class::Leak
-        | Class::Person
-        | Class::Weather
-        | Class::Coffee
-        | Class::Everything
-        | Class::Device => &[],
-    }
 }

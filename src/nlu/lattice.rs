@@ -263,10 +263,10 @@ impl Lattice<'_> {
         let limit = if length >= 8 { 2 } else { 1 };
         let first = token.key.chars().next();
         let mut best: Option<(usize, String)> = None;
-        let kinds = self.lexicon.kind_words();
-        for word in self.index.words().chain(kinds) {
-            let size = word.chars().count();
-            if size < 5 || size.abs_diff(length) > limit || (word.chars().next() != first && length < 7) {
+        let sizes = (length - limit).max(5)..=length + limit;
+        let kinds = self.lexicon.kind_words().filter(|word| sizes.contains(&word.chars().count()));
+        for word in self.index.words(sizes.clone()).chain(kinds) {
+            if word.chars().next() != first && length < 7 {
                 continue;
             }
             let distance = strsim::damerau_levenshtein(&token.key, word);

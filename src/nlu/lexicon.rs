@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
+use unicode_normalization::UnicodeNormalization;
 
+use super::separable::Separable;
 use super::template::Template;
 use super::text::{self, Kind};
 use super::vocabulary::{Attribute, Class, Mode, Occasion, Pred, Remark, StateWord, Talk, Word};
@@ -73,7 +75,15 @@ pub struct Lexicon {
     pub spaced: bool,
     /// Whether number words are Chinese (十, 百, 半) or Western (twenty six).
     pub han_numbers: bool,
+    /// Whether "21,5" is a decimal number.
+    pub decimal_comma: bool,
+    /// Whether "and" stands between tens and ones.
+    pub and_in_tens: bool,
     pub number_words: HashMap<String, f64>,
+    /// Numbers of several words by their first one, longest first.
+    pub number_phrases: HashMap<String, Vec<(Vec<String>, f64)>>,
+    /// What stands between the parts of a compound ("Küche-n-licht"); none where words are not joined.
+    pub joints: Vec<String>,
     pub templates: Vec<Template>,
     /// Words in the names of scenes that serve an occasion.
     pub scenes: Vec<(Occasion, Vec<Vec<String>>)>,
@@ -81,6 +91,13 @@ pub struct Lexicon {
     replies: BTreeMap<String, String>,
     /// Phrases by their first key, longest first.
     phrases: HashMap<String, Vec<Phrase>>,
+    /// By the first key of the verb.
+    separable: HashMap<String, Vec<Separable>>,
+    fold_accents: bool,
+    elisions: HashSet<String>,
+    color_names: HashMap<usize, String>,
+    /// Plurals that no ending tells, with their singular.
+    forms: HashMap<String, String>,
     stems: Vec<(String, String)>,
     keep: HashSet<String>,
     contractions: HashMap<String, Vec<String>>,
@@ -108,6 +125,18 @@ struct File {
     outside: Vec<String>,
     critical: Vec<String>,
     #[serde(default)]
+    decimal_comma: bool,
+    #[serde(default)]
+    and_in_tens: bool,
+    #[serde(default)]
+    fold_accents: bool,
+    #[serde(default)]
+    elisions: Vec<String>,
+    #[serde(default)]
+    joints: Vec<String>,
+    #[serde(default)]
+    forms: BTreeMap<String, String>,
+    #[serde(default)]
     plurals: Vec<(String, String)>,
     #[serde(default)]
     keep: Vec<String>,
@@ -119,6 +148,8 @@ struct File {
     contractions: BTreeMap<String, String>,
     #[serde(default)]
     numbers: BTreeMap<String, f64>,
+    #[serde(default)]
+    separable: Words,
     pred: Words,
     state: Words,
     class: Words,
@@ -140,53 +171,21 @@ type Words = BTreeMap<String, Vec<String>>;
 
 impl Lexicon {
     /// Reads the data file of `language`.
+    ///
+    /// # Errors
+    /// It is no valid file, or has a meaning or a template that the program does not know.
     pub fn read(language: &'static str, file: &str) -> Result<Self, LexiconError> {
-        let file: File = toml::from_str(file)
+        let mut file: File = toml::from_str(file)
             .map_err(|source| LexiconError::Syntax { language, source: Box::new(source) })?;
-        let mut lexicon = Self {
-            language,
-            spaced: file.spaced,
-            han_numbers: file.han_numbers,
-            number_words: HashMap::new(),
-            templates: Vec::new(),
-            scenes: Vec::new(),
-            replies: file.reply,
-            phrases: HashMap::new(),
-            stems: file.plurals,
-            keep: file.keep.into_iter().collect(),
-            contractions: file
-                .contractions
-                .into_iter()
-                .map(|(from, to)| (from, to.split_whitespace().map(str::to_owned).collect()))
-                .collect(),
-            traditional: file.traditional.chars().zip(file.simplified.chars()).collect(),
-            floor_words: Vec::new(),
-            same_places: Vec::new(),
-            outside: Vec::new(),
-            critical: Vec::new(),
-        };
+        let mut lexicon = Self::bare(language, &mut file);
         lexicon.floor_words = file.floor_words.iter().map(|word| lexicon.stem(word)).collect();
         let keys = |names: &Vec<String>| names.iter().map(|name| lexicon.keys(name)).collect::<Vec<_>>();
         let (same_places, outside, critical) =
             (file.same_places.iter().map(keys).collect(), keys(&file.outside), keys(&file.critical));
         (lexicon.same_places, lexicon.outside, lexicon.critical) = (same_places, outside, critical);
-        lexicon.number_words =
-            file.numbers.into_iter().map(|(word, value)| (lexicon.stem(&word), value)).collect();
-        lexicon.section("pred", &file.pred, |word| Pred::from_word(word).map(Sense::Pred))?;
-        lexicon.section("state", &file.state, |word| StateWord::from_word(word).map(Sense::State))?;
-        lexicon.section("class", &file.class, |word| Class::from_word(word).map(Sense::Class))?;
-        lexicon
-            .section("attribute", &file.attribute, |word| Attribute::from_word(word).map(Sense::Attribute))?;
-        lexicon.section("word", &file.word, |word| Word::from_word(word).map(Sense::Word))?;
-        lexicon.section("mode", &file.mode, |word| Mode::from_word(word).map(Sense::Mode))?;
-        lexicon.section("remark", &file.remark, |word| Remark::from_word(word).map(Sense::Remark))?;
-        lexicon.section("occasion", &file.occasion, |word| Occasion::from_word(word).map(Sense::Occasion))?;
-        lexicon.section("talk", &file.talk, |word| Talk::from_word(word).map(Sense::Talk))?;
-        lexicon.section("color", &file.color, |word| {
-            COLORS.iter().position(|(name, _)| *name == word).map(Sense::Color)
-        })?;
-        lexicon.section("white", &file.white, |word| word.parse().ok().map(Sense::White))?;
-        lexicon.section("level", &file.level, |word| word.parse().ok().map(Sense::Level))?;
+        lexicon.numbers(&file.numbers);
+        lexicon.meanings(&file)?;
+        lexicon.verbs_in_two_parts(&file.separable)?;
         for (word, names) in &file.scene {
             let occasion = Occasion::from_word(word).ok_or_else(|| LexiconError::Meaning {
                 language,
@@ -207,6 +206,111 @@ impl Lexicon {
             phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.keys.len()));
         }
         Ok(lexicon)
+    }
+
+    /// With what cuts and stems words, and without any.
+    fn bare(language: &'static str, file: &mut File) -> Self {
+        let mut lexicon = Self {
+            language,
+            spaced: file.spaced,
+            han_numbers: file.han_numbers,
+            decimal_comma: file.decimal_comma,
+            and_in_tens: file.and_in_tens,
+            number_words: HashMap::new(),
+            number_phrases: HashMap::new(),
+            joints: std::mem::take(&mut file.joints),
+            templates: Vec::new(),
+            scenes: Vec::new(),
+            replies: std::mem::take(&mut file.reply),
+            phrases: HashMap::new(),
+            separable: HashMap::new(),
+            fold_accents: file.fold_accents,
+            color_names: HashMap::new(),
+            elisions: std::mem::take(&mut file.elisions).into_iter().collect(),
+            forms: HashMap::new(),
+            stems: std::mem::take(&mut file.plurals),
+            keep: HashSet::new(),
+            contractions: std::mem::take(&mut file.contractions)
+                .into_iter()
+                .map(|(from, to)| (from, to.split_whitespace().map(str::to_owned).collect()))
+                .collect(),
+            traditional: file.traditional.chars().zip(file.simplified.chars()).collect(),
+            floor_words: Vec::new(),
+            same_places: Vec::new(),
+            outside: Vec::new(),
+            critical: Vec::new(),
+        };
+        let fold = |words: Vec<String>| words.iter().map(|word| lexicon.folded(word)).collect();
+        let keep = fold(std::mem::take(&mut file.keep));
+        let forms = std::mem::take(&mut file.forms);
+        let forms = forms.iter().map(|(from, to)| (lexicon.folded(from), lexicon.folded(to))).collect();
+        (lexicon.keep, lexicon.forms) = (keep, forms);
+        lexicon
+    }
+
+    fn numbers(&mut self, numbers: &BTreeMap<String, f64>) {
+        for (words, value) in numbers {
+            let mut keys = self.keys(words);
+            match (keys.pop(), keys.first().cloned()) {
+                (Some(word), None) => {
+                    self.number_words.insert(word, *value);
+                }
+                (Some(last), Some(first)) => {
+                    keys.push(last);
+                    self.number_phrases.entry(first).or_default().push((keys, *value));
+                }
+                (None, _) => {}
+            }
+        }
+        for phrases in self.number_phrases.values_mut() {
+            phrases.sort_by_key(|(keys, _)| std::cmp::Reverse(keys.len()));
+        }
+    }
+
+    /// "mach|mache … an|ein": every verb with every particle.
+    fn verbs_in_two_parts(&mut self, words: &Words) -> Result<(), LexiconError> {
+        for (word, lines) in words {
+            let bad = || LexiconError::Meaning {
+                language: self.language,
+                section: "separable",
+                word: word.clone(),
+            };
+            let pred = Pred::from_word(word).ok_or_else(bad)?;
+            for line in lines {
+                let (verbs, particles) = line.split_once('…').ok_or_else(bad)?;
+                for verb in verbs.split('|').map(|verb| self.keys(verb)).collect::<Vec<_>>() {
+                    let Some(first) = verb.first().cloned() else { continue };
+                    for particle in particles.split('|') {
+                        let particle = self.keys(particle);
+                        let separable = Separable { verb: verb.clone(), particle, pred };
+                        self.separable.entry(first.clone()).or_default().push(separable);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn meanings(&mut self, file: &File) -> Result<(), LexiconError> {
+        self.section("pred", &file.pred, |word| Pred::from_word(word).map(Sense::Pred))?;
+        self.section("state", &file.state, |word| StateWord::from_word(word).map(Sense::State))?;
+        self.section("class", &file.class, |word| Class::from_word(word).map(Sense::Class))?;
+        self.section("attribute", &file.attribute, |word| Attribute::from_word(word).map(Sense::Attribute))?;
+        self.section("word", &file.word, |word| Word::from_word(word).map(Sense::Word))?;
+        self.section("mode", &file.mode, |word| Mode::from_word(word).map(Sense::Mode))?;
+        self.section("remark", &file.remark, |word| Remark::from_word(word).map(Sense::Remark))?;
+        self.section("occasion", &file.occasion, |word| Occasion::from_word(word).map(Sense::Occasion))?;
+        self.section("talk", &file.talk, |word| Talk::from_word(word).map(Sense::Talk))?;
+        for (color, (name, _)) in COLORS.iter().enumerate() {
+            if let Some(word) = file.color.get(*name).and_then(|words| words.first()) {
+                self.color_names.insert(color, word.clone());
+            }
+        }
+        self.section("color", &file.color, |word| {
+            COLORS.iter().position(|(name, _)| *name == word).map(Sense::Color)
+        })?;
+        self.section("white", &file.white, |word| word.parse().ok().map(Sense::White))?;
+        self.section("level", &file.level, |word| word.parse().ok().map(Sense::Level))
     }
 
     fn section(
@@ -248,9 +352,40 @@ impl Lexicon {
         self.phrases.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// A word without its plural ending and apostrophes.
+    /// The verbs in two parts that begin with `key`, in the order of the data file.
+    pub fn separables(&self, key: &str) -> impl Iterator<Item = &Separable> {
+        self.separable.get(key).into_iter().flatten()
+    }
+
+    /// A word without apostrophes, and without accents where the language is often written without.
+    pub fn folded(&self, word: &str) -> String {
+        let plain = word.chars().filter(|character| *character != '\'');
+        if !self.fold_accents {
+            return plain.collect();
+        }
+        let mut folded = String::with_capacity(word.len());
+        for character in plain.nfd() {
+            match character {
+                '\u{0300}'..='\u{036f}' => {}
+                'ß' => folded.push_str("ss"),
+                'œ' => folded.push_str("oe"),
+                other => folded.push(other),
+            }
+        }
+        folded
+    }
+
+    /// Whether a word with an apostrophe after it is one of its own: "l'".
+    pub fn elides(&self, word: &str) -> bool {
+        self.elisions.contains(word)
+    }
+
+    /// A word without its plural ending, apostrophes and accents.
     pub fn stem(&self, word: &str) -> String {
-        let word: String = word.chars().filter(|character| *character != '\'').collect();
+        let word = self.folded(word);
+        if let Some(form) = self.forms.get(&word) {
+            return form.clone();
+        }
         if self.keep.contains(&word) || word.chars().count() < 4 {
             return word;
         }
@@ -270,6 +405,17 @@ impl Lexicon {
 
     pub fn simplified(&self, character: char) -> char {
         self.traditional.get(&character).copied().unwrap_or(character)
+    }
+
+    /// Whether the phrase with exactly these keys can mean `sense`.
+    pub fn has_phrase(&self, keys: &[String], sense: Sense) -> bool {
+        let Some(first) = keys.first() else { return false };
+        self.starting(first).iter().any(|phrase| phrase.keys == keys && phrase.senses.contains(&sense))
+    }
+
+    /// The word for a colour, by its index.
+    pub fn color_name(&self, color: usize) -> Option<&str> {
+        self.color_names.get(&color).map(String::as_str)
     }
 
     /// A reply by its key, with `{name}` filled from `values`.

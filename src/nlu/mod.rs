@@ -17,30 +17,42 @@ mod act;
 mod answer;
 mod clause;
 mod command;
+mod compound;
 mod conversation;
 mod describe;
 mod dialogue;
 mod frame;
 mod free;
 mod index;
+mod interpret;
+mod kinds;
 mod lattice;
 mod lexicon;
+mod nearest;
 mod number;
+mod occasion;
 pub mod reply;
 mod resolve;
+mod scan;
+mod scope;
+mod separable;
+mod sound;
 mod template;
 mod text;
 mod time;
 mod timer;
+mod timing;
 mod understand;
 mod understanding;
 mod vocabulary;
+mod when;
+mod which;
 
-pub use dialogue::{Dialogue, Pending};
+pub use dialogue::{Dialogue, Made, Pending};
 pub use lexicon::{Lexicon, LexiconError};
 pub use understand::{Nlu, Request};
 pub use understanding::{
-    Intent, ListChange, RefuseReason, TimerChange, TimerFilter, Understanding, Weekdays, When,
+    Intent, ListChange, RefuseReason, ScheduleChoice, TimerChange, TimerFilter, Understanding, Weekdays, When,
 };
 pub use vocabulary::{Attribute, Class, Pred};
 

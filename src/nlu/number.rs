@@ -17,6 +17,20 @@ pub enum Value {
     Duration(u64),
 }
 
+/// Units of time and their length in seconds.
+const UNITS: [(Word, f64); 7] = [
+    (Word::Hour, 3600.0),
+    (Word::Minute, 60.0),
+    (Word::Second, 1.0),
+    (Word::Day, 86_400.0),
+    (Word::Week, 604_800.0),
+    (Word::Month, 2_592_000.0),
+    (Word::Year, 31_536_000.0),
+];
+
+/// The longest duration that is read, in seconds; what may be waited for is decided elsewhere.
+const LONGEST: f64 = 1e12;
+
 /// Reads tokens of one sentence.
 pub struct Numbers<'a> {
     pub tokens: &'a [Token],
@@ -105,6 +119,20 @@ impl Numbers<'_> {
         self.lexicon.number_words.get(&self.tokens.get(at)?.key).copied()
     }
 
+    /// The longest number of the data file that begins here: "quatre vingt dix".
+    fn number_phrase(&self, at: usize) -> Option<(f64, usize)> {
+        let first = self.tokens.get(at)?;
+        let long = self.lexicon.number_phrases.get(&first.key).into_iter().flatten().find(|(keys, _)| {
+            keys.iter()
+                .enumerate()
+                .all(|(offset, key)| self.tokens.get(at + offset).is_some_and(|token| token.key == *key))
+        });
+        match long {
+            Some((keys, value)) => Some((*value, keys.len())),
+            None => self.word_number(at).map(|value| (value, 1)),
+        }
+    }
+
     fn digit(&self, at: usize) -> Option<f64> {
         let token = self.tokens.get(at)?;
         let value = match token.kind {
@@ -121,7 +149,7 @@ impl Numbers<'_> {
         let mut group = 0.0;
         let mut end = at;
         let mut last = f64::INFINITY;
-        while let Some(value) = self.word_number(end) {
+        while let Some((value, length)) = self.number_phrase(end) {
             if value >= 100.0 {
                 group = f64::max(group, 1.0) * value;
                 if value >= 1000.0 {
@@ -138,11 +166,13 @@ impl Numbers<'_> {
                 group += value;
                 last = value;
             }
-            end += 1;
-            // "one hundred and five"
-            if last >= 100.0
+            end += length;
+            // "one hundred and five", "treinta y cinco"
+            let tens = self.lexicon.and_in_tens && (20.0..100.0).contains(&last) && last % 10.0 == 0.0;
+            let below = if tens { 10.0 } else { 100.0 };
+            if (last >= 100.0 || tens)
                 && self.is_and(end)
-                && self.word_number(end + 1).is_some_and(|value| value < 100.0)
+                && self.number_phrase(end + 1).is_some_and(|(value, _)| value < below)
             {
                 end += 1;
             }
@@ -151,15 +181,15 @@ impl Numbers<'_> {
             return None;
         }
         let mut number = total + group;
-        if self.tokens.get(end).is_some_and(|token| token.key == "point") {
+        if let Some(length) = self.word(end, Word::Point) {
             let mut place = 0.1;
-            let mut after = end + 1;
+            let mut after = end + length;
             while let Some(digit) = self.digit(after) {
                 number += digit * place;
                 place /= 10.0;
                 after += 1;
             }
-            if after > end + 1 {
+            if after > end + length {
                 end = after;
             }
         }
@@ -203,7 +233,7 @@ impl Numbers<'_> {
         }
         let mut number = total + section + pending.unwrap_or(0.0);
         // 三点五度 is 3.5; 七点三十分 is a time and is read elsewhere.
-        if self.tokens.get(end).is_some_and(|token| token.key == "点")
+        if self.word(end, Word::Point).is_some()
             && let Some(digit) = self.digit(end + 1)
             && self.unit_follows(end + 2)
         {
@@ -221,20 +251,17 @@ impl Numbers<'_> {
 
     /// 百分之五十, 五成, 三分之一.
     fn han_percent(&self, at: usize) -> Option<(f64, usize)> {
-        let key = |at: usize| self.tokens.get(at).map(|token| token.key.as_str());
-        if key(at) == Some("百") && key(at + 1) == Some("分") && key(at + 2) == Some("之") {
-            let (number, end) = self.number(at + 3)?;
-            return Some((number, end));
+        if let Some(length) = self.word(at, Word::PercentOf) {
+            return self.number(at + length);
         }
         let (number, end) = self.number(at)?;
-        if key(end) == Some("成") && number <= 10.0 {
-            return Some((number * 10.0, end + 1));
+        if let Some(length) = self.word(end, Word::Tenths)
+            && number <= 10.0
+        {
+            return Some((number * 10.0, end + length));
         }
-        if key(end) == Some("分") && key(end + 1) == Some("之") {
-            let (part, end) = self.number(end + 2)?;
-            return (number >= 2.0).then_some(((part / number * 100.0).round(), end));
-        }
-        None
+        let (part, end) = self.number(end + self.word(end, Word::PartsOf)?)?;
+        (number >= 2.0).then_some(((part / number * 100.0).round(), end))
     }
 
     /// "1 hour 5 minutes", "half an hour", "an hour and a half", 一个半小时, 十分钟, 一刻钟. Seconds.
@@ -243,7 +270,9 @@ impl Numbers<'_> {
         let mut seconds = 0.0;
         let mut smallest = f64::INFINITY;
         loop {
-            let from = if end > at && self.is_and(end) { end + 1 } else { end };
+            let joined = end > at
+                && (self.is_and(end) || self.tokens.get(end).is_some_and(|token| token.text == ","));
+            let from = if joined { end + 1 } else { end };
             let Some((amount, unit, after)) = self.duration_part(from) else { break };
             if unit >= smallest {
                 break;
@@ -263,20 +292,14 @@ impl Numbers<'_> {
             seconds += smallest / 2.0;
             end += length;
         }
-        // A week is more than anybody times.
-        (seconds.is_finite() && (1.0..=604_800.0).contains(&seconds)).then_some((seconds.round() as u64, end))
+        (seconds.is_finite() && (1.0..=LONGEST).contains(&seconds)).then_some((seconds.round() as u64, end))
     }
 
     /// An amount, the length of its unit in seconds, and the end.
     fn duration_part(&self, at: usize) -> Option<(f64, f64, usize)> {
         let (mut amount, mut end) = match self.number(at) {
             Some(number) => number,
-            None => {
-                // "half an hour", 半个小时
-                let length = self.word(at, Word::Half)?;
-                let (unit, end) = self.duration_unit(self.skip_article(at + length))?;
-                return Some((0.5, unit, end));
-            }
+            None => return self.duration_without_number(at),
         };
         if let Some(length) = self.word(end, Word::AndHalf) {
             amount += 0.5;
@@ -294,18 +317,29 @@ impl Numbers<'_> {
         Some((amount, unit, end))
     }
 
-    /// The measure word 个, "a" and "an" inside "half an hour".
-    fn skip_article(&self, at: usize) -> usize {
-        match self.tokens.get(at).map(|token| token.key.as_str()) {
-            Some("个" | "a" | "an") => at + 1,
-            Some(_) | None => at,
+    /// "half an hour", 半个小时, "an hour", "eine halbe Stunde".
+    fn duration_without_number(&self, at: usize) -> Option<(f64, f64, usize)> {
+        if let Some(length) = self.word(at, Word::Half) {
+            let (unit, end) = self.duration_unit(self.skip_article(at + length))?;
+            return Some((0.5, unit, end));
         }
+        let from = at + self.word(at, Word::Article).filter(|_| !self.lexicon.han_numbers)?;
+        let (amount, from) = match self.word(from, Word::Half) {
+            Some(length) => (0.5, from + length),
+            None => (1.0, from),
+        };
+        let (unit, end) = self.duration_unit(from)?;
+        Some((amount, unit, end))
     }
 
-    fn duration_unit(&self, at: usize) -> Option<(f64, usize)> {
-        [(Word::Hour, 3600.0), (Word::Minute, 60.0), (Word::Second, 1.0), (Word::Day, 86_400.0)]
-            .into_iter()
-            .find_map(|(word, seconds)| Some((seconds, at + self.word(at, word)?)))
+    /// The measure word 个, "a" and "an" inside "half an hour".
+    fn skip_article(&self, at: usize) -> usize {
+        at + self.word(at, Word::Article).unwrap_or(0)
+    }
+
+    /// The length of a unit in seconds, and its end.
+    pub fn duration_unit(&self, at: usize) -> Option<(f64, usize)> {
+        UNITS.into_iter().find_map(|(word, seconds)| Some((seconds, at + self.word(at, word)?)))
     }
 
     /// The length of the longest phrase at `at` that can mean `word`.

@@ -2,8 +2,7 @@
 
 use crate::home::{Action, Arg, ArgValue, Domain};
 
-use super::command::number;
-use super::describe::list;
+use super::describe::{list, number};
 use super::lexicon::Lexicon;
 
 /// What became of one action, as the house says.
@@ -72,7 +71,7 @@ fn sentence(lexicon: &Lexicon, group: &[&Told<'_>], first: &Told<'_>) -> String 
     } else {
         list(lexicon, &names)
     };
-    let value = value(first.action);
+    let value = value(lexicon, first.action);
     let verb = |form: &str| {
         let key = format!("{form}.{}", verb_key(lexicon, first.action));
         let text =
@@ -121,7 +120,7 @@ fn verb_key(lexicon: &Lexicon, action: &Action) -> String {
 }
 
 /// The first argument with its unit.
-fn value(action: &Action) -> String {
+fn value(lexicon: &Lexicon, action: &Action) -> String {
     let Some((arg, value)) = action.args.iter().next() else { return String::new() };
     let unit = if action.entity.domain() == Domain::Number { "" } else { arg.unit() };
     match value {
@@ -132,8 +131,9 @@ fn value(action: &Action) -> String {
         ArgValue::Bool(flag) => flag.to_string(),
         ArgValue::Rgb(rgb) => super::lexicon::COLORS
             .iter()
-            .find(|(_, known)| known == rgb)
-            .map_or_else(|| format!("{rgb:?}"), |(name, _)| (*name).to_owned()),
+            .position(|(_, known)| known == rgb)
+            .and_then(|color| lexicon.color_name(color))
+            .map_or_else(|| format!("{rgb:?}"), str::to_owned),
     }
     .chars()
     .take(if *arg == Arg::Message { 200 } else { 60 })

@@ -1,11 +1,16 @@
 //! Sentences over a small invented house, and properties of any text.
 
+use std::sync::LazyLock;
+
 use chrono::TimeZone;
 use proptest::prelude::*;
 
 use super::{Dialogue, Intent, Nlu, Request, Understanding, When};
 use crate::eval::{self, HomeFile};
 use crate::home::House;
+
+/// Reading the words of six languages is the slow part of these tests.
+static NLU: LazyLock<Nlu> = LazyLock::new(|| Nlu::new().unwrap());
 
 fn house() -> House {
     let file: HomeFile = serde_json::from_value(serde_json::json!({
@@ -81,7 +86,7 @@ fn intent(intent: &Intent) -> String {
 
 #[test]
 fn sentences_become_exactly_what_they_say() {
-    let nlu = Nlu::new().unwrap();
+    let nlu = &NLU;
     let house = house();
     for (text, area, expected) in [
         ("turn on the reading lamp", None, "turn_on den_reading"),
@@ -140,7 +145,7 @@ fn sentences_become_exactly_what_they_say() {
 
 #[test]
 fn a_conversation_is_followed() {
-    let nlu = Nlu::new().unwrap();
+    let nlu = &NLU;
     let house = house();
     let mut dialogue = Dialogue::default();
     for (text, expected) in [
@@ -159,7 +164,7 @@ fn a_conversation_is_followed() {
 
 #[test]
 fn languages_are_told_apart() {
-    let nlu = Nlu::new().unwrap();
+    let nlu = &NLU;
     assert_eq!(nlu.detect_language("turn on the light"), "en");
     assert_eq!(nlu.detect_language("打开客厅的灯"), "zh");
 }
@@ -170,7 +175,7 @@ proptest! {
     /// Any text is read without a panic, and nothing that is no sentence acts.
     #[test]
     fn any_text_is_read(text in "\\PC{0,60}", lang in prop::option::of(prop::sample::select(vec!["en", "zh", "xx"]))) {
-        let nlu = Nlu::new().unwrap();
+        let nlu = &NLU;
         let request = Request { language: lang, ..request(&text, Some("den")) };
         let _ = nlu.understand(&request, &house(), &Dialogue::default());
     }
@@ -182,7 +187,7 @@ proptest! {
         "timer", "in", "loft", "all", "set", "to", "blue", "open", "half", "list", "add", ",", "?", "把", "灯", "关", "茶室",
         "百", "分", "之", "度", "半", "点", "除了", "和", "再", "不要", "吗",
     ]), 0..24)) {
-        let nlu = Nlu::new().unwrap();
+        let nlu = &NLU;
         let text = words.join(" ");
         let _ = nlu.understand(&request(&text, None), &house(), &Dialogue::default());
     }

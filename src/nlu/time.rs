@@ -1,11 +1,8 @@
-//! Clock times, days and delays.
-
-use chrono::{DateTime, Datelike, Days, NaiveDateTime, NaiveTime, Timelike};
-use chrono_tz::Tz;
+//! Clock times, days, dates and delays, as they stand in a sentence. What they mean together is `when`'s.
 
 use super::number::Numbers;
 use super::text::Kind;
-use super::understanding::{Weekdays, When};
+use super::understanding::Weekdays;
 use super::vocabulary::Word;
 
 /// A part of a sentence that says when.
@@ -19,8 +16,12 @@ pub enum Time {
     Day(DayWord),
     /// Daily, or on the days that follow.
     Every(Option<Weekdays>),
+    /// Again and again after so many seconds: understood, and no schedule of ours.
+    Rhythm(u64),
     /// Sunset, sunrise: understood, and not held by the scheduler.
     Sun,
+    /// A clock time that no clock shows: 25:00.
+    NoClock,
 }
 
 /// A time of day as said; "7" may be in the morning or in the evening.
@@ -38,11 +39,34 @@ pub struct Clock {
 pub enum DayWord {
     Today,
     Tomorrow,
+    AfterTomorrow,
+    /// Yesterday, and every other day that is over.
+    Over,
     Tonight,
     Part(Word),
     /// 0 is Monday.
     Weekday(u32),
+    /// Of this year or the next; it may not exist. Without a month: the next such day of a month.
+    Date {
+        month: Option<u32>,
+        day: u32,
+    },
 }
+
+const MONTHS: [Word; 12] = [
+    Word::January,
+    Word::February,
+    Word::March,
+    Word::April,
+    Word::May,
+    Word::June,
+    Word::July,
+    Word::August,
+    Word::September,
+    Word::October,
+    Word::November,
+    Word::December,
+];
 
 const WEEKDAYS: [Word; 7] = [
     Word::Monday,
@@ -73,16 +97,50 @@ impl Numbers<'_> {
         {
             return Some((Time::After(seconds), end + length - at));
         }
+        if let Some((seconds, length)) = self.rhythm(at) {
+            return Some((Time::Rhythm(seconds), length));
+        }
         if let Some((days, length)) = self.every(at) {
             return Some((Time::Every(days), length));
         }
         if let Some(length) = self.word(at, Word::Sun) {
             return Some((Time::Sun, length));
         }
+        if let Some(length) = self.no_clock(at) {
+            return Some((Time::NoClock, length));
+        }
         if let Some((clock, end)) = self.clock(at) {
             return Some((Time::Clock(clock), end - at));
         }
         self.day(at).map(|(day, length)| (Time::Day(day), length))
+    }
+
+    /// "every ten minutes", "every second", 每隔十分钟, 每秒.
+    fn rhythm(&self, at: usize) -> Option<(u64, usize)> {
+        let from = at + self.word(at, Word::Every)?;
+        if let Some((seconds, end)) = self.duration(from) {
+            return Some((seconds, end - at));
+        }
+        let (seconds, end) = self.duration_unit(from)?;
+        // "Every day" and "every week" are days of the week.
+        (seconds < 86_400.0).then_some((seconds as u64, end - at))
+    }
+
+    /// 25:00, 8:75, 二十五点.
+    fn no_clock(&self, at: usize) -> Option<usize> {
+        let from = at + self.word(at, Word::At).unwrap_or(0);
+        let token = self.tokens.get(from)?;
+        let wrong = |hour: Option<u32>, minute: Option<u32>| {
+            hour.is_none_or(|hour| hour > 24) || minute.is_none_or(|minute| minute > 59)
+        };
+        if token.kind == Kind::Number
+            && let Some((hour, minute)) = token.key.split_once(':')
+        {
+            return wrong(hour.parse().ok(), minute.parse().ok()).then_some(from + 1 - at);
+        }
+        let (hour, end) = self.whole(from)?;
+        let end = end + self.word(end, Word::OClock)?;
+        wrong(Some(hour), Some(0)).then_some(end - at)
     }
 
     fn every(&self, at: usize) -> Option<(Option<Weekdays>, usize)> {
@@ -104,7 +162,9 @@ impl Numbers<'_> {
             some = true;
             end = from + length;
         }
-        Some((some.then_some(Weekdays(days)), end - at))
+        // "Every light" is no time; "every day" is.
+        let all = self.word(at, Word::All).unwrap_or(0);
+        (some || every > all).then(|| (some.then_some(Weekdays(days)), end - at))
     }
 
     fn weekday(&self, at: usize) -> Option<(u32, usize)> {
@@ -115,6 +175,8 @@ impl Numbers<'_> {
         for (word, day) in [
             (Word::Today, DayWord::Today),
             (Word::Tomorrow, DayWord::Tomorrow),
+            (Word::DayAfterTomorrow, DayWord::AfterTomorrow),
+            (Word::Yesterday, DayWord::Over),
             (Word::Tonight, DayWord::Tonight),
         ] {
             if let Some(length) = self.word(at, word) {
@@ -126,7 +188,37 @@ impl Numbers<'_> {
                 return Some((DayWord::Part(word), length));
             }
         }
-        self.weekday(at).map(|(day, length)| (DayWord::Weekday(day), length))
+        if let Some((day, length)) = self.weekday(at) {
+            return Some((DayWord::Weekday(day), length));
+        }
+        self.date(at).map(|(month, day, end)| (DayWord::Date { month, day }, end - at))
+    }
+
+    /// "March 30th", "the 30th of March", "30. März", 三月三十号, 三十号: month, day, end.
+    fn date(&self, at: usize) -> Option<(Option<u32>, u32, usize)> {
+        let at = at + self.word(at, Word::OnLink).unwrap_or(0);
+        let at = at + self.word(at, Word::Filler).filter(|_| !self.lexicon.han_numbers).unwrap_or(0);
+        let mark = |at: usize| self.word(at, Word::DayMark).map(|length| at + length);
+        if let Some((month, after)) = self.month(at) {
+            let (day, end) = self.whole(after)?;
+            return Some((Some(month), day, mark(end).unwrap_or(end)));
+        }
+        let (number, end) = self.whole(at)?;
+        if let Some(length) = self.word(end, Word::MonthMark) {
+            let (day, end) = self.whole(end + length)?;
+            return Some((Some(number), day, mark(end).unwrap_or(end)));
+        }
+        let marked = mark(end);
+        let end = marked.unwrap_or(end);
+        let linked = end + self.word(end, Word::Link).unwrap_or(0);
+        match self.month(linked) {
+            Some((month, end)) => Some((Some(month), number, end)),
+            None => marked.map(|end| (None, number, end)),
+        }
+    }
+
+    fn month(&self, at: usize) -> Option<(u32, usize)> {
+        (1u32..).zip(MONTHS).find_map(|(number, word)| Some((number, at + self.word(at, word)?)))
     }
 
     /// "at 7:30", "half past seven", "7 pm", 早上七点半, 七点三十分.
@@ -172,9 +264,13 @@ impl Numbers<'_> {
 
     /// Hour, minute, end, and whether this can be nothing but a time.
     fn clock_digits(&self, at: usize, after_at: bool) -> Option<(u32, u32, usize, bool)> {
-        for (word, minutes) in [(Word::HalfPast, 30), (Word::QuarterPast, 15), (Word::QuarterTo, -15)] {
-            if let Some(length) = self.word(at, word) {
-                let (hour, end) = self.whole(at + length)?;
+        for (word, minutes) in
+            [(Word::HalfPast, 30), (Word::HalfTo, -30), (Word::QuarterPast, 15), (Word::QuarterTo, -15)]
+        {
+            if let Some(length) = self.word(at, word)
+                && let Some((hour, end)) = self.whole(at + length)
+            {
+                let end = end + self.word(end, Word::OClock).unwrap_or(0);
                 let total = (i64::from(hour) * 60 + minutes).rem_euclid(1440);
                 return Some(((total / 60) as u32, (total % 60) as u32, end, true));
             }
@@ -189,16 +285,22 @@ impl Numbers<'_> {
         if let Some(length) = self.word(end, Word::OClock) {
             let mut end = end + length;
             let mut minute = 0;
-            if self.lexicon.han_numbers {
-                if let Some(length) = self.word(end, Word::Half) {
-                    minute = 30;
-                    end += length;
-                } else if let Some((value, after)) = self.whole(end) {
-                    minute = value;
-                    end = after + self.word(after, Word::Minute).unwrap_or(0);
-                }
+            let half = if self.lexicon.han_numbers { Word::Half } else { Word::AndHalf };
+            if let Some(length) = self.word(end, half) {
+                minute = 30;
+                end += length;
+            } else if let Some((value, after)) = self.whole(end).filter(|(value, _)| *value < 60) {
+                minute = value;
+                end = after + self.word(after, Word::Minute).unwrap_or(0);
             }
             return Some((hour, minute, end, true));
+        }
+        // "a las siete y media"
+        if after_at
+            && !self.lexicon.han_numbers
+            && let Some(length) = self.word(end, Word::AndHalf)
+        {
+            return Some((hour, 30, end + length, true));
         }
         // "at six thirty"
         if !self.lexicon.han_numbers
@@ -217,90 +319,6 @@ impl Numbers<'_> {
 
     fn whole(&self, at: usize) -> Option<(u32, usize)> {
         let (number, end) = self.number(at)?;
-        (number.fract() == 0.0 && (0.0..=60.0).contains(&number)).then_some((number as u32, end))
-    }
-}
-
-/// What the times of one clause mean together, from `now`. `None` where they do not go together, or name the past.
-pub fn when(times: &[Time], now: DateTime<Tz>) -> Option<When> {
-    if let [Time::After(seconds)] = times {
-        return Some(When::After { seconds: *seconds });
-    }
-    let mut clock = None;
-    let mut days = None;
-    let mut every = None;
-    for time in times {
-        match time {
-            Time::Clock(said) if clock.is_none() => clock = Some(*said),
-            Time::Day(day) => days = Some(merged(days, *day)),
-            Time::Every(said) => every = Some(said.unwrap_or(Weekdays::ALL)),
-            Time::Clock(_) | Time::After(_) | Time::For(_) | Time::Sun => return None,
-        }
-    }
-    let (day, part) = days.unwrap_or((None, None));
-    let clock = match (clock, part) {
-        (Some(clock), part) => placed(clock, part),
-        (None, Some(Word::Noon)) => Clock { hour: 12, minute: 0, half_known: true, bare: false },
-        (None, Some(Word::Midnight)) => Clock { hour: 0, minute: 0, half_known: true, bare: false },
-        (None, _) => return None,
-    };
-    let time = NaiveTime::from_hms_opt(clock.hour, clock.minute, 0)?;
-    if let Some(mut every) = every {
-        if let Some(DayWord::Weekday(day)) = day {
-            every = Weekdays(std::array::from_fn(|index| index == day as usize));
-        }
-        return Some(When::Every { at: time, days: every });
-    }
-    let local = at(day, clock, time, now.naive_local())?;
-    (local > now.naive_local()).then_some(When::At { local })
-}
-
-type DayAndPart = (Option<DayWord>, Option<Word>);
-
-fn merged(known: Option<DayAndPart>, day: DayWord) -> DayAndPart {
-    let (known_day, known_part) = known.unwrap_or((None, None));
-    match day {
-        DayWord::Part(part) => (known_day, Some(part)),
-        DayWord::Tonight => (Some(DayWord::Tonight), Some(Word::Evening)),
-        DayWord::Today | DayWord::Tomorrow | DayWord::Weekday(_) => (Some(day), known_part),
-    }
-}
-
-/// The clock with the part of the day that was said beside it.
-fn placed(clock: Clock, part: Option<Word>) -> Clock {
-    match part {
-        Some(Word::Afternoon | Word::Evening) if !clock.half_known && clock.hour < 12 => {
-            Clock { hour: clock.hour + 12, half_known: true, ..clock }
-        }
-        Some(_) => Clock { half_known: true, ..clock },
-        None => clock,
-    }
-}
-
-fn at(day: Option<DayWord>, clock: Clock, time: NaiveTime, now: NaiveDateTime) -> Option<NaiveDateTime> {
-    let today = now.date();
-    match day {
-        Some(DayWord::Tomorrow) => Some(today.checked_add_days(Days::new(1))?.and_time(time)),
-        Some(DayWord::Weekday(day)) => {
-            let ahead = (day + 7 - today.weekday().num_days_from_monday()) % 7;
-            let date = today.checked_add_days(Days::new(u64::from(ahead)))?;
-            let moment = date.and_time(time);
-            if moment > now { Some(moment) } else { moment.checked_add_days(Days::new(7)) }
-        }
-        Some(DayWord::Today | DayWord::Tonight) => Some(today.and_time(time)),
-        Some(DayWord::Part(_)) | None => {
-            let moment = today.and_time(time);
-            if moment > now {
-                return Some(moment);
-            }
-            // "at seven", said at nine in the morning: this evening.
-            if !clock.half_known && clock.hour < 12 {
-                let later = today.and_time(time.with_hour(clock.hour + 12)?);
-                if later > now {
-                    return Some(later);
-                }
-            }
-            moment.checked_add_days(Days::new(1))
-        }
+        (number.fract() == 0.0 && (0.0..=99.0).contains(&number)).then_some((number as u32, end))
     }
 }

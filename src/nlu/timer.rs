@@ -11,6 +11,9 @@ use super::understand::Sentence;
 use super::understanding::{Intent, TimerChange, TimerFilter, Understanding};
 use super::vocabulary::{Class, Pred, Word};
 
+/// The longest timer, in seconds: a week is more than anybody times.
+const LONGEST: u64 = 604_800;
+
 /// What a sentence about a timer holds.
 #[derive(Default)]
 struct Said {
@@ -20,6 +23,8 @@ struct Said {
     all: bool,
     /// Position of the word "timer" in the row.
     timer: usize,
+    /// Whether the verb that changes it stands before the first duration.
+    verb_first: bool,
     query: bool,
 }
 
@@ -60,7 +65,7 @@ impl Command<'_> {
         let grows = has(&[Pred::Add, Pred::Raise]);
         let shrinks = has(&[Pred::Lower, Pred::Remove]);
         if (grows || shrinks) && !said.durations.is_empty() {
-            let (seconds, length) = self.changed(&said.durations)?;
+            let (seconds, length) = Self::changed(said)?;
             let timer = TimerFilter { length, ..filter };
             return Some(if grows {
                 TimerChange::Extend { timer, seconds }
@@ -78,15 +83,17 @@ impl Command<'_> {
         if said.query {
             return Some(TimerChange::Query(known(filter)));
         }
+        let length = length.filter(|seconds| *seconds <= LONGEST);
         length.map(|seconds| TimerChange::Start { seconds, label: filter.label })
     }
 
     /// Which of two durations is the change, and which the length of the timer.
-    fn changed(&self, durations: &[(u64, Option<Word>)]) -> Option<(u64, Option<u64>)> {
-        let (first, rest) = durations.split_first()?;
+    fn changed(said: &Said) -> Option<(u64, Option<u64>)> {
+        let (first, rest) = said.durations.split_first()?;
         let Some(second) = rest.first() else { return Some((first.0, None)) };
-        let by = durations.iter().position(|(_, before)| *before == Some(Word::By));
-        let change_is_last = by == Some(1) || (by.is_none() && self.lexicon.han_numbers);
+        let by = said.durations.iter().position(|(_, before)| *before == Some(Word::By));
+        // "Add 5 minutes to the 20 minute timer", 把20分钟的计时器延长5分钟.
+        let change_is_last = by == Some(1) || (by.is_none() && !said.verb_first);
         Some(if change_is_last { (second.0, Some(first.0)) } else { (first.0, Some(second.0)) })
     }
 
@@ -121,7 +128,13 @@ impl Command<'_> {
         {
             start = before;
         }
-        if start < timer { text(start, timer) } else { None }
+        if start < timer {
+            return text(start, timer);
+        }
+        // "minuteur pizza"
+        let named = |span: &Span| span.is_unknown() || !span.parts().is_empty();
+        let after = row.iter().skip(timer + 1).take_while(|span| named(span)).count();
+        if after > 0 { text(timer + 1, timer + 1 + after) } else { None }
     }
 }
 
@@ -171,10 +184,25 @@ fn said(sentence: &Sentence) -> Option<Said> {
         said.query |= span.sense(|sense| matches!(sense, Sense::Attribute(_)));
         for reading in &span.readings {
             if let Reading::Sense(Sense::Pred(pred)) = reading {
+                let changes = matches!(pred, Pred::Add | Pred::Remove | Pred::Raise | Pred::Lower);
+                said.verb_first |= changes && said.durations.is_empty();
                 said.preds.push(*pred);
             }
         }
         before = if span.word(Word::By) { Some(Word::By) } else { None };
+    }
+    // "Five minutes more" can only be for the timer.
+    let bare = sentence.row.iter().all(|span| {
+        span.is_mark()
+            || span.word(Word::Filler)
+            || span.word(Word::And)
+            || span.value().is_some()
+            || span.sense(|sense| matches!(sense, Sense::Pred(Pred::Add | Pred::Remove)))
+    });
+    let changes = said.preds.iter().any(|pred| matches!(pred, Pred::Add | Pred::Remove));
+    if bare && changes && !said.durations.is_empty() {
+        said.timer = sentence.row.len();
+        return Some(said);
     }
     found.then_some(said)
 }

@@ -8,15 +8,18 @@ use chrono_tz::Tz;
 
 use crate::home::House;
 
-use super::clause::{Clause, clauses};
+use super::clause::Clause;
 use super::command::Command;
+use super::compound;
 use super::dialogue::Dialogue;
 use super::index::HouseIndex;
 use super::lattice::{Lattice, Span};
 use super::lexicon::{Lexicon, LexiconError, Sense};
+use super::scan::clauses;
+use super::separable;
 use super::text::{self, Kind, MAX_TOKENS, Token};
 use super::understanding::Understanding;
-use super::vocabulary::{Class, Pred, Word};
+use super::vocabulary::{Pred, Word};
 
 /// The offline understanding: the words of every language, and the names of the houses seen last.
 pub struct Nlu {
@@ -45,7 +48,13 @@ pub struct Request<'a> {
 
 /// The languages that the program carries.
 const ENGLISH: &str = include_str!("data/en.toml");
-const OTHERS: &[(&str, &str)] = &[("zh", include_str!("data/zh.toml"))];
+const OTHERS: &[(&str, &str)] = &[
+    ("zh", include_str!("data/zh.toml")),
+    ("de", include_str!("data/de.toml")),
+    ("fr", include_str!("data/fr.toml")),
+    ("es", include_str!("data/es.toml")),
+    ("nl", include_str!("data/nl.toml")),
+];
 
 impl Nlu {
     /// Reads the words of every language.
@@ -111,7 +120,7 @@ impl Nlu {
         let lexicon = self.lexicon(language);
         let index = self.index(house, lexicon);
         let sentence = Sentence::read(request, lexicon, &index);
-        Command { request, house, dialogue, lexicon, index: &index, depth: 0 }.understand(&sentence)
+        Command { request, house, dialogue, lexicon, index: &index }.understand(&sentence)
     }
 }
 
@@ -130,14 +139,18 @@ impl Sentence {
     }
 
     pub fn of(tokens: Vec<Token>, lexicon: &Lexicon, index: &HouseIndex) -> Self {
+        let tokens = compound::split(tokens, lexicon, index);
         if tokens.len() > MAX_TOKENS {
             return Self { tokens: Vec::new(), row: Vec::new(), asking: false, too_long: true };
         }
         let acts = |item: usize| index.items.get(item).is_some_and(|item| !item.entity.actions.is_empty());
-        let row = Lattice { tokens: &tokens, lexicon, index, counts: &acts }.best();
+        let mut row = Lattice { tokens: &tokens, lexicon, index, counts: &acts }.best();
         let asking = asks(&row, &tokens, lexicon);
-        let row =
-            if asking { Lattice { tokens: &tokens, lexicon, index, counts: &|_| true }.best() } else { row };
+        if asking {
+            row = Lattice { tokens: &tokens, lexicon, index, counts: &|_| true }.best();
+        } else {
+            separable::join(&mut row, &tokens, lexicon);
+        }
         Self { tokens, row, asking, too_long: false }
     }
 
@@ -157,10 +170,6 @@ impl Sentence {
                 .is_some_and(|token| matches!(token.text.as_str(), "]" | ")" | "*" | "♪" | "】"));
         bracketed || self.tokens.iter().all(|token| token.kind == Kind::Mark)
     }
-
-    pub fn has_class(&self, class: Class) -> bool {
-        self.row.iter().any(|span| span.sense(|sense| *sense == Sense::Class(class)))
-    }
 }
 
 /// Whether a row of spans is a question.
@@ -169,6 +178,41 @@ fn asks(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
         return true;
     }
     if lexicon.han_numbers { asks_in_chinese(row) } else { asks_first(row, tokens, lexicon) }
+}
+
+/// "Kitchen temperature", and nothing that says what it should be.
+fn names_measurement(row: &[Span]) -> bool {
+    use super::vocabulary::Attribute;
+    let measured = |span: &Span| {
+        span.sense(|sense| {
+            matches!(
+                sense,
+                Sense::Attribute(
+                    Attribute::Temperature
+                        | Attribute::TargetTemperature
+                        | Attribute::Humidity
+                        | Attribute::Battery
+                        | Attribute::Power
+                        | Attribute::Energy
+                        | Attribute::Illuminance
+                        | Attribute::CarbonDioxide
+                        | Attribute::AirQuality
+                        | Attribute::Pressure
+                )
+            )
+        })
+    };
+    let plain = |span: &Span| {
+        measured(span)
+            || span.is_mark()
+            || !span.targets().is_empty()
+            || !span.parts().is_empty()
+            || span.sense(|sense| matches!(sense, Sense::Class(_)))
+            || [Word::Filler, Word::Link, Word::Here, Word::House, Word::Outside, Word::Article]
+                .iter()
+                .any(|word| span.word(*word))
+    };
+    row.iter().any(measured) && row.iter().all(plain)
 }
 
 fn is_question_word(span: &Span) -> bool {
@@ -196,7 +240,14 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     let acts = row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Pred(_))));
     let status =
         |span: &Span| span.sense(|sense| *sense == Sense::Attribute(super::vocabulary::Attribute::Status));
-    if !acts && row.iter().any(status) {
+    if !acts && (row.iter().any(status) || names_measurement(row)) {
+        return true;
+    }
+    // "La porte est verrouillée ?"
+    let marked = tokens.last().is_some_and(|token| token.text == "?");
+    let says =
+        row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::State(_) | Sense::Attribute(_))));
+    if marked && !acts && says && row.iter().any(|span| span.word(Word::Is)) {
         return true;
     }
     let mut polite = false;

@@ -38,6 +38,8 @@ pub enum RefuseReason {
     OutOfRange { entity: EntityId },
     /// A standing rule ("when everyone has left …") that the scheduler cannot hold.
     Condition,
+    /// A time that is over, does not exist, is too far ahead or comes too often.
+    Time,
     /// An `if` whose condition is false now: nothing is done.
     ConditionFalse,
     /// The state that a relative change starts from is not known.
@@ -59,9 +61,7 @@ pub enum Intent {
     /// What is scheduled?
     ScheduleQuery,
     /// Cancel what was scheduled.
-    ScheduleCancel {
-        all: bool,
-    },
+    ScheduleCancel(ScheduleChoice),
     Timer(TimerChange),
     List(ListChange),
     /// Say this text on the speakers.
@@ -71,6 +71,19 @@ pub enum Intent {
     },
     /// Stop everything that moves, and every running task.
     StopAll,
+}
+
+/// Which of the scheduled things.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleChoice {
+    /// The only one there is, or the last one of this conversation.
+    Any,
+    /// The last one that was made in this conversation, and no other.
+    Last,
+    /// Those that act on one of these.
+    Of(Vec<EntityId>),
+    All,
 }
 
 /// When a scheduled intent runs. Local times are in the zone of the request's `now`.
@@ -133,4 +146,18 @@ pub enum ListChange {
     Complete { list: Option<EntityId>, item: String },
     Remove { list: Option<EntityId>, item: String },
     Read { list: Option<EntityId> },
+}
+
+impl ListChange {
+    /// The same change in another list.
+    pub fn in_list(&self, id: EntityId) -> Self {
+        let mut change = self.clone();
+        match &mut change {
+            ListChange::Add { list, .. }
+            | ListChange::Complete { list, .. }
+            | ListChange::Remove { list, .. }
+            | ListChange::Read { list } => *list = Some(id),
+        }
+        change
+    }
 }

@@ -267,6 +267,8 @@ vocabulary! {
         Every = "every",
         Today = "today",
         Tomorrow = "tomorrow",
+        DayAfterTomorrow = "day_after_tomorrow",
+        Yesterday = "yesterday",
         Tonight = "tonight",
         Morning = "morning",
         Noon = "noon",
@@ -288,9 +290,23 @@ vocabulary! {
         HalfPast = "half_past",
         QuarterPast = "quarter_past",
         QuarterTo = "quarter_to",
+        /// "half eight" of German and Dutch: half an hour before it.
+        HalfTo = "half_to",
         Half = "half",
         AndHalf = "and_half",
         Percent = "percent",
+        /// Chinese 百分之, 成, 分之.
+        PercentOf = "percent_of",
+        Tenths = "tenths",
+        PartsOf = "parts_of",
+        /// The decimal point as it is said.
+        Point = "point",
+        /// "the", "a", "my": what follows is a thing, and "a" before a unit is one.
+        Article = "article",
+        /// What calls the house before a command: "hey", "ok".
+        Opening = "opening",
+        /// What may end a command and says nothing: "please", 吧.
+        Closing = "closing",
         Degree = "degree",
         Fahrenheit = "fahrenheit",
         Kelvin = "kelvin",
@@ -298,6 +314,25 @@ vocabulary! {
         Minute = "minute",
         Hour = "hour",
         Day = "day",
+        Week = "week",
+        Month = "month",
+        Year = "year",
+        /// Chinese 月, between the month and the day.
+        MonthMark = "month_mark",
+        /// Chinese 号, 日; "th" of "30th".
+        DayMark = "day_mark",
+        January = "january",
+        February = "february",
+        March = "march",
+        April = "april",
+        May = "may",
+        June = "june",
+        July = "july",
+        August = "august",
+        September = "september",
+        October = "october",
+        November = "november",
+        December = "december",
         Max = "max",
         Min = "min",
         Sun = "sun",

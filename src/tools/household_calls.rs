@@ -10,7 +10,7 @@ use super::request::{ErrorKind, Request, ToolError, request};
 use super::tool;
 use super::{ToolCall, ToolSpec};
 use crate::home::{EntityId, House};
-use crate::nlu::{Intent, ListChange, TimerChange, TimerFilter, Weekdays, When};
+use crate::nlu::{Intent, ListChange, ScheduleChoice, TimerChange, TimerFilter, Weekdays, When};
 
 pub const TIMER: &str = "timer";
 pub const LIST: &str = "list";
@@ -56,6 +56,8 @@ pub fn specs() -> Vec<ToolSpec> {
                     "at": {"type": "string", "description": "local time, 07:00"},
                     "days": {"type": "array", "items": {"type": "string", "enum": DAYS}},
                 }, "required": ["at", "days"]},
+                "entities": {"type": "array", "items": {"type": "string"}, "description": "cancel: those that act on these"},
+                "last": {"type": "boolean", "description": "cancel: the last one of this conversation"},
                 "calls": {"type": "array", "items": {"type": "object", "properties": {
                     "tool": {"type": "string"}, "arguments": {"type": "object"},
                 }, "required": ["tool", "arguments"]}},
@@ -146,10 +148,28 @@ fn schedule(arguments: &Map<String, Value>, tools: &[ToolSpec], house: &House) -
             Ok(Intent::Schedule { when: when(arguments)?, intents })
         }
         "list" => Ok(Intent::ScheduleQuery),
-        "cancel" => Ok(Intent::ScheduleCancel { all: false }),
-        "cancel_all" => Ok(Intent::ScheduleCancel { all: true }),
+        "cancel" => cancel(arguments, house).map(Intent::ScheduleCancel),
+        "cancel_all" => Ok(Intent::ScheduleCancel(ScheduleChoice::All)),
         other => Err(bad(format!("{other:?} is no action of schedule"))),
     }
+}
+
+/// Which schedules to cancel: those of `entities`, the `last` of the conversation, or the only one.
+fn cancel(arguments: &Map<String, Value>, house: &House) -> Result<ScheduleChoice, ToolError> {
+    if arguments.get("last").and_then(Value::as_bool) == Some(true) {
+        return Ok(ScheduleChoice::Last);
+    }
+    let Some(entities) = arguments.get("entities").and_then(Value::as_array) else {
+        return Ok(ScheduleChoice::Any);
+    };
+    let known = |id: &Value| {
+        let id = id.as_str().unwrap_or_default();
+        match (EntityId::parse(id), house.entity(id)) {
+            (Ok(id), Some(_)) => Ok(id),
+            (Ok(_) | Err(_), _) => Err(bad(format!("there is no entity {id:?}; take an id of the house"))),
+        }
+    };
+    entities.iter().map(known).collect::<Result<_, _>>().map(ScheduleChoice::Of)
 }
 
 /// One call of a schedule: only what acts may be put off.
@@ -211,8 +231,15 @@ pub fn write(intent: &Intent, house: &House) -> Option<(&'static str, Value)> {
             Some((SCHEDULE, arguments))
         }
         Intent::ScheduleQuery => Some((SCHEDULE, json!({"action": "list"}))),
-        Intent::ScheduleCancel { all: false } => Some((SCHEDULE, json!({"action": "cancel"}))),
-        Intent::ScheduleCancel { all: true } => Some((SCHEDULE, json!({"action": "cancel_all"}))),
+        Intent::ScheduleCancel(which) => Some((
+            SCHEDULE,
+            match which {
+                ScheduleChoice::Any => json!({"action": "cancel"}),
+                ScheduleChoice::Last => json!({"action": "cancel", "last": true}),
+                ScheduleChoice::Of(entities) => json!({"action": "cancel", "entities": entities}),
+                ScheduleChoice::All => json!({"action": "cancel_all"}),
+            },
+        )),
         Intent::Broadcast { message, area } => Some((ANNOUNCE, json!({"message": message, "area": area}))),
         Intent::StopAll => Some((STOP_ALL, json!({}))),
         Intent::Actions(_) | Intent::Scene(_) => None,

@@ -1,0 +1,49 @@
+//! Media players.
+
+use super::{Fault, Plan, Planned};
+use crate::home::{Arg, Verb, attr};
+use crate::nlu::frame::Amount;
+use crate::nlu::vocabulary::Pred;
+
+/// What a player does for a verb without a value: the first of these that it has.
+const VERBS: &[(&[Pred], &[Verb])] = &[
+    (&[Pred::On, Pred::OnOrOpen], &[Verb::TurnOn, Verb::Play]),
+    (&[Pred::Off, Pred::OffOrClose, Pred::Close], &[Verb::TurnOff, Verb::Stop, Verb::Pause]),
+    (&[Pred::Play, Pred::Resume, Pred::Start], &[Verb::Play, Verb::TurnOn]),
+    (&[Pred::Pause], &[Verb::Pause]),
+    (&[Pred::Stop], &[Verb::Stop, Verb::Pause]),
+    (&[Pred::Next], &[Verb::NextTrack]),
+    (&[Pred::Previous], &[Verb::PreviousTrack]),
+    (&[Pred::Mute], &[Verb::Mute]),
+    (&[Pred::Unmute], &[Verb::Unmute]),
+];
+
+impl Plan<'_> {
+    pub(super) fn media(&self) -> Planned {
+        let pred = self.frame.pred;
+        if matches!(pred, Pred::Louder | Pred::Quieter | Pred::Raise | Pred::Lower | Pred::Set) {
+            return self.volume();
+        }
+        if self.frame.sets() {
+            return Err(Fault::Unsupported);
+        }
+        if pred == Pred::Toggle {
+            return self.toggled(Verb::TurnOn, Verb::TurnOff);
+        }
+        let verbs = VERBS.iter().find(|(preds, _)| preds.contains(&pred)).map(|(_, verbs)| *verbs);
+        self.verb(verbs.ok_or(Fault::Unsupported)?)
+    }
+
+    fn volume(&self) -> Planned {
+        let amount = self.frame.amount.ok_or(Fault::Unsupported)?;
+        if let Amount::Step { up, .. } = amount
+            && self.entity.action(Verb::VolumeUp).is_some()
+        {
+            return self.verb(&[if up { Verb::VolumeUp } else { Verb::VolumeDown }]);
+        }
+        let now = self.attribute(attr::VOLUME_LEVEL).map(|level| (level * 100.0).round());
+        let range = self.range(Verb::SetVolume, Arg::VolumePct)?;
+        let target = self.target(amount, now, range, 10.0)?;
+        self.number(Verb::SetVolume, Arg::VolumePct, target)
+    }
+}

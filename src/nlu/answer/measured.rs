@@ -1,0 +1,133 @@
+//! Questions about settings and measurements.
+
+use super::{Asker, NAMES};
+use crate::home::Domain;
+use crate::nlu::clause::{Clause, Noun};
+use crate::nlu::describe;
+use crate::nlu::number::Value;
+use crate::nlu::understanding::Understanding;
+use crate::nlu::vocabulary::{Attribute, Word};
+
+impl Asker<'_, '_> {
+    pub(super) fn about_attribute(&self, clause: &Clause, attribute: Attribute) -> Understanding {
+        if attribute == Attribute::Age {
+            let np = clause.nps.first();
+            let items = if np.is_some() { self.about(np, &|_| true) } else { self.pronoun(clause) };
+            return self.since(&items);
+        }
+        let items = self.with_attribute(clause, attribute);
+        if items.is_empty() {
+            return self.nothing(clause);
+        }
+        if let Some(compared) = self.compared(clause, attribute, &items) {
+            return compared;
+        }
+        let parts: Vec<String> = items
+            .iter()
+            .take(NAMES)
+            .filter_map(|item| {
+                let value =
+                    describe::value(self.command.lexicon, self.item(*item)?, self.state(*item), attribute)?;
+                Some(self.command.say("one_is", &[("name", &self.name(*item, &items)), ("is", &value)]))
+            })
+            .collect();
+        if parts.is_empty() {
+            let text = self.command.say("state_unknown", &[("name", &self.names(&items))]);
+            return self.reply(text, &items);
+        }
+        let mut text =
+            self.command.say("sentence", &[("text", &describe::list(self.command.lexicon, &parts))]);
+        if let [item] = items.as_slice() {
+            text.push_str(&self.age(*item));
+        }
+        self.reply(text, &items)
+    }
+
+    /// The entities that know an attribute, best first: a sensor of it before a device that has it too.
+    pub(super) fn with_attribute(&self, clause: &Clause, attribute: Attribute) -> Vec<usize> {
+        let spoken = self.pronoun(clause);
+        let knows = |item: usize| {
+            self.item(item).is_some_and(|known| describe::knows(known, self.state(item), attribute))
+        };
+        if !spoken.is_empty() {
+            return spoken.into_iter().filter(|item| knows(*item)).collect();
+        }
+        let np = clause.nps.iter().find(|np| !np.nouns.is_empty() || !np.places.is_empty());
+        let mut items: Vec<usize> =
+            self.about(np, &|_| true).into_iter().filter(|item| knows(*item)).collect();
+        if items.is_empty()
+            && let Some(np) = np
+        {
+            // "the battery of the kitchen sink": the sensor of the same device.
+            let devices: Vec<String> = self
+                .about(Some(np), &|_| true)
+                .iter()
+                .filter_map(|item| self.item(*item)?.entity.device.as_ref().map(|device| device.id.clone()))
+                .collect();
+            items = (0..self.command.index.items.len())
+                .filter(|item| {
+                    knows(*item)
+                        && self
+                            .item(*item)
+                            .and_then(|known| known.entity.device.as_ref())
+                            .is_some_and(|device| devices.contains(&device.id))
+                })
+                .collect();
+        }
+        let exact = np.is_some_and(|np| np.nouns.iter().any(Noun::has_entity_target));
+        let place = np.is_some_and(|np| np.nouns.iter().any(Noun::is_place) || !np.places.is_empty());
+        if !exact
+            && !place
+            && items.len() > 1
+            && let Some(area) = self.command.area()
+        {
+            let here: Vec<usize> = items
+                .iter()
+                .copied()
+                .filter(|item| self.item(*item).is_some_and(|item| item.area == Some(area)))
+                .collect();
+            if !here.is_empty() {
+                items = here;
+            }
+        }
+        let sensors: Vec<usize> = items
+            .iter()
+            .copied()
+            .filter(|item| self.item(*item).is_some_and(|item| item.entity.domain() == Domain::Sensor))
+            .collect();
+        if !sensors.is_empty() && !exact { sensors } else { items }
+    }
+
+    /// "Is it warmer than 23 in the office?"
+    pub(super) fn compared(
+        &self,
+        clause: &Clause,
+        attribute: Attribute,
+        items: &[usize],
+    ) -> Option<Understanding> {
+        let limit = limit(clause)?;
+        let above = if clause.word(Word::Above) {
+            true
+        } else if clause.word(Word::Below) {
+            false
+        } else {
+            return None;
+        };
+        let item = items.first()?;
+        let value = describe::amount(self.item(*item)?, self.state(*item), attribute)?;
+        let holds = if above { value > limit } else { value < limit };
+        let is = describe::value(self.command.lexicon, self.item(*item)?, self.state(*item), attribute)?;
+        let key = if holds { "yes_it_is" } else { "no_it_is" };
+        let text = self.command.say(key, &[("name", &self.name(*item, items)), ("is", &is)]);
+        Some(self.reply(text, items))
+    }
+}
+
+/// The number that a comparison names.
+pub(super) fn limit(clause: &Clause) -> Option<f64> {
+    clause.values.iter().find_map(|value| match value {
+        Value::Number(number) | Value::Percent(number) | Value::Celsius(number) => Some(*number),
+        Value::Fahrenheit(number) => Some(*number),
+        Value::Kelvin(_) | Value::Duration(_) => None,
+    })
+}

@@ -1,0 +1,79 @@
+//! Compounds of German and Dutch: "Küchenlicht" is the light of the kitchen, where nothing in the house has that name.
+
+use super::index::{HouseIndex, Target};
+use super::lexicon::{Lexicon, Sense};
+use super::text::{Kind, Token};
+use super::vocabulary::Class;
+
+/// Letters of a part at least.
+const PART: usize = 3;
+
+/// Cuts the words that nothing explains into a place and a kind of thing, where they are made of both.
+pub fn split(tokens: Vec<Token>, lexicon: &Lexicon, index: &HouseIndex) -> Vec<Token> {
+    if lexicon.joints.is_empty() {
+        return tokens;
+    }
+    let mut all = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        match parts(&token, lexicon, index) {
+            Some((place, kind)) => {
+                let part = |key: String, gap| Token {
+                    said: key.clone(),
+                    text: key.clone(),
+                    key,
+                    gap,
+                    ..token.clone()
+                };
+                all.push(part(place, token.gap));
+                all.push(part(kind, None));
+            }
+            None => all.push(token),
+        }
+    }
+    all
+}
+
+fn parts(token: &Token, lexicon: &Lexicon, index: &HouseIndex) -> Option<(String, String)> {
+    let word = token.key.as_str();
+    let known = token.kind != Kind::Word
+        || !lexicon.starting(word).is_empty()
+        || index.with_part(word).is_some()
+        || !index.starting(word).is_empty();
+    if known {
+        return None;
+    }
+    word.char_indices().map(|(at, _)| word.split_at(at)).find_map(|(place, kind)| {
+        let is_kind = |sense: &Sense| match sense {
+            Sense::Class(class) => *class != Class::Everything,
+            Sense::Attribute(_) => true,
+            Sense::Pred(_)
+            | Sense::State(_)
+            | Sense::Word(_)
+            | Sense::Mode(_)
+            | Sense::Remark(_)
+            | Sense::Occasion(_)
+            | Sense::Talk(_)
+            | Sense::Color(_)
+            | Sense::White(_)
+            | Sense::Level(_) => false,
+        };
+        let phrases = lexicon.starting(kind);
+        let named = phrases.iter().any(|phrase| phrase.keys.len() == 1 && phrase.senses.iter().any(is_kind));
+        if place.len() < PART || kind.len() < PART || !named {
+            return None;
+        }
+        let place = lexicon.joints.iter().find_map(|joint| {
+            let stem = place.strip_suffix(joint.as_str())?;
+            // "Küchen" is of "Küche", "Dielen" of "Diele": what the joint took may belong to the name.
+            [stem.to_owned(), format!("{stem}e")].into_iter().find(|name| is_place(name, index))
+        })?;
+        Some((place, kind.to_owned()))
+    })
+}
+
+fn is_place(name: &str, index: &HouseIndex) -> bool {
+    index.starting(name).iter().any(|entry| {
+        entry.keys.len() == 1
+            && entry.targets.iter().any(|target| matches!(target, Target::Area(_) | Target::Floor(_)))
+    })
+}

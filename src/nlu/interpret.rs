@@ -1,0 +1,395 @@
+//! One clause of a command to intents: its frame, what it acts on, and the actions.
+
+use crate::home::{Action, Domain, Entity};
+
+use super::act::{self, Fault};
+use super::clause::{Clause, Noun, Np};
+use super::command::{Command, Running, Stop, push};
+use super::describe::number;
+use super::frame::Frame;
+use super::index::Target;
+use super::number::Value;
+use super::resolve::{Found, Resolver};
+use super::scope::{distributed, named_areas, scoped};
+use super::time::Time;
+use super::timing::bare_clock_as_value;
+use super::understanding::{Intent, RefuseReason, ScheduleChoice, Understanding};
+use super::vocabulary::{Class, Pred, Word};
+
+/// What the noun phrases of a clause were found to mean together.
+#[derive(Default)]
+struct Collected {
+    items: Vec<usize>,
+    intents: Vec<Intent>,
+    /// Candidates of a phrase that means one of several.
+    several: Option<(Vec<usize>, Np)>,
+}
+
+impl Command<'_> {
+    /// Adds what a clause asks for to what is done.
+    pub fn clause(&self, clause: &Clause, running: &mut Running, alone: bool) -> Result<(), Stop> {
+        if !clause.unknown.is_empty() {
+            return Err(Box::new(self.not_understood(clause.unknown.clone())));
+        }
+        if clause.question.is_some() && clause.preds.is_empty() {
+            return Err(Box::new(self.not_understood(Vec::new())));
+        }
+        if clause.word(Word::Not) {
+            running.negated = true;
+            return Ok(());
+        }
+        if let Some(occasion) = clause.occasions.first()
+            && clause.preds.is_empty()
+            && clause.nps.is_empty()
+        {
+            return self.occasion(*occasion, running, alone);
+        }
+        let leading =
+            clause.times.iter().all(|time| !matches!(time, Time::For(_))) && clause.preds.is_empty();
+        if leading && !clause.times.is_empty() && clause.nps.is_empty() {
+            running.times.clone_from(&clause.times);
+            return Ok(());
+        }
+        let bare = clause.nps.is_empty() && clause.preds.len() == 1 && clause.times.is_empty();
+        if clause.pred(Pred::Stop) && bare {
+            push(&mut running.intents, Intent::StopAll);
+            return Ok(());
+        }
+        if let Some(cancelled) = self.cancelled(clause) {
+            push(&mut running.intents, cancelled?);
+            return Ok(());
+        }
+        self.command_clause(&bare_clock_as_value(clause), running)
+    }
+
+    /// "Cancel the desk lamp schedule".
+    fn cancelled(&self, clause: &Clause) -> Option<Result<Intent, Stop>> {
+        let scheduled = |noun: &Noun| noun.classes.contains(&Class::Schedule);
+        let named = clause.nps.iter().any(|np| np.nouns.iter().any(scheduled));
+        if !named || !(clause.pred(Pred::Cancel) || clause.pred(Pred::Remove)) {
+            return None;
+        }
+        let frame = Frame::question();
+        let resolver = self.resolver(&frame, &Running::default());
+        let mut of = Vec::new();
+        for np in &clause.nps {
+            let mut np = np.clone();
+            np.nouns.retain(|noun| !scheduled(noun));
+            if !np.unknown.is_empty() {
+                return Some(Err(Box::new(self.unknown(&np.text()))));
+            }
+            if !np.nouns.is_empty() {
+                let found = resolver.asked(&np, &|item| !item.entity.actions.is_empty());
+                of.extend(
+                    found
+                        .iter()
+                        .filter_map(|item| self.index.items.get(*item))
+                        .map(|item| item.entity.id.clone()),
+                );
+            }
+        }
+        let all = clause.word(Word::All) || clause.nps.iter().any(|np| np.all);
+        Some(Ok(Intent::ScheduleCancel(match (of.is_empty(), all) {
+            (false, _) => ScheduleChoice::Of(of),
+            (true, true) => ScheduleChoice::All,
+            (true, false) => ScheduleChoice::Any,
+        })))
+    }
+
+    fn command_clause(&self, clause: &Clause, running: &mut Running) -> Result<(), Stop> {
+        let named = self.scene_alone(clause);
+        let Some(mut frame) = named.or_else(|| Frame::of(clause)) else {
+            let unknown: Vec<String> = clause.nps.iter().flat_map(|np| np.unknown.clone()).collect();
+            return Err(Box::new(self.not_understood(unknown)));
+        };
+        if frame.pred == Pred::Wake {
+            frame.pred = Pred::On;
+        }
+        self.no_leftovers(clause, &frame)?;
+        if is_alarm_clock(clause, &frame) {
+            return Err(Box::new(self.not_understood(Vec::new())));
+        }
+        let asked = running.asked.is_some();
+        let intents = self.frame(clause, &frame, running)?;
+        if !asked && let Some((question, mut pending)) = running.asked.take() {
+            for one in &mut pending.alternatives {
+                one.intents = self.timed(clause, &frame, std::mem::take(&mut one.intents), running)?;
+            }
+            running.asked = Some((question, pending));
+        }
+        for intent in self.timed(clause, &frame, intents, running)? {
+            push(&mut running.intents, intent);
+        }
+        Ok(())
+    }
+
+    /// The name of a scene and nothing else: "movie night".
+    fn scene_alone(&self, clause: &Clause) -> Option<Frame> {
+        let [np] = clause.nps.as_slice() else { return None };
+        let bare = clause.preds.is_empty() && clause.states.is_empty() && !clause.has_value();
+        let scene =
+            |noun: &Noun| {
+                noun.classes == [Class::Scene]
+                    || noun.targets.iter().any(|target| match target {
+                        Target::Scene(_) => true,
+                        Target::Entity(item) => self.index.items.get(*item).is_some_and(|item| {
+                            matches!(item.entity.domain(), Domain::Scene | Domain::Script)
+                        }),
+                        Target::Area(_) | Target::Floor(_) => false,
+                    })
+            };
+        (bare && np.unknown.is_empty() && !np.nouns.is_empty() && np.nouns.iter().all(scene)).then(|| Frame {
+            pred: Pred::Activate,
+            nps: clause.nps.clone(),
+            ..Frame::question()
+        })
+    }
+
+    /// A value or a setting that the verb cannot take is something that was not understood.
+    fn no_leftovers(&self, clause: &Clause, frame: &Frame) -> Result<(), Stop> {
+        let counted = clause.values.iter().any(|value| !matches!(value, Value::Duration(_)));
+        let valued = counted || frame.color.is_some() || frame.white.is_some();
+        let odd = clause.words.iter().any(|word| is_odd(*word));
+        let choice = clause.word(Word::Or) && frame.pred != Pred::Toggle;
+        let colors = clause.colors.iter().any(|color| Some(*color) != frame.color);
+        // "Turn on the lamp 25" says no share of anything.
+        let numbers = clause.values.iter().any(|value| matches!(value, Value::Number(_)));
+        let bare = numbers
+            && matches!(frame.pred, Pred::On | Pred::OnOrOpen)
+            && !clause.word(Word::To)
+            && frame.attribute.is_none();
+        if (takes_no_value(frame.pred) && valued) || odd || choice || colors || bare {
+            return Err(Box::new(self.not_understood(Vec::new())));
+        }
+        Ok(())
+    }
+
+    fn resolver<'b>(&'b self, frame: &'b Frame, running: &Running) -> Resolver<'b> {
+        Resolver {
+            house: self.house,
+            index: self.index,
+            dialogue: self.dialogue,
+            area: self.area(),
+            carried: running.areas.clone(),
+            frame,
+        }
+    }
+
+    /// The intents of one frame: every noun phrase resolved, exclusions taken away, actions planned.
+    fn frame(&self, clause: &Clause, frame: &Frame, running: &mut Running) -> Result<Vec<Intent>, Stop> {
+        let resolver = self.resolver(frame, running);
+        let (nps, excluded) = scoped(clause, frame);
+        let nps = distributed(&nps);
+        let Collected { mut items, mut intents, several } =
+            self.collected(clause, &nps, !excluded.is_empty(), &resolver, running)?;
+        let mut except: Vec<usize> = Vec::new();
+        for np in &excluded {
+            match resolver.excluded(np) {
+                Some(found) => except.extend(found),
+                None => return Err(Box::new(self.unknown(&np.text()))),
+            }
+        }
+        items.retain(|item| !except.contains(item));
+        if !items.is_empty() {
+            let areas = named_areas(&nps, self.index).unwrap_or_else(|| resolver.areas(&items));
+            let actions = self.plan(frame, &items, &resolver)?;
+            running.areas = areas;
+            running.last = items;
+            intents.push(Intent::Actions(actions));
+        }
+        if let Some((candidates, np)) = several {
+            if running.asked.is_some() {
+                return Err(Box::new(self.not_understood(Vec::new())));
+            }
+            running.asked = Some(self.ask(frame, &candidates, &np, &resolver)?);
+        } else if intents.is_empty() {
+            return Err(Box::new(self.not_understood(Vec::new())));
+        }
+        Ok(intents)
+    }
+
+    /// What all noun phrases mean, or what is meant where there is none.
+    fn collected(
+        &self,
+        clause: &Clause,
+        nps: &[Np],
+        excluding: bool,
+        resolver: &Resolver<'_>,
+        running: &Running,
+    ) -> Result<Collected, Stop> {
+        let frame = resolver.frame;
+        let pronoun = clause.word(Word::It) || clause.word(Word::Them);
+        let mut collected = Collected::default();
+        let sweeping = clause.word(Word::All) && matches!(frame.pred, Pred::Off | Pred::OffOrClose);
+        if nps.is_empty() && sweeping && !pronoun && frame.attribute.is_none() {
+            let everything = Noun { classes: vec![Class::Everything], ..Noun::default() };
+            let np = Np { nouns: vec![everything], all: true, ..Np::default() };
+            self.collect(resolver.find(&np), &np, &mut collected)?;
+        } else if nps.is_empty() {
+            let found = if pronoun && !running.last.is_empty() {
+                Found::Items(running.last.clone())
+            } else {
+                resolver.unnamed(pronoun)
+            };
+            let np = resolver.implied_np().unwrap_or_default();
+            self.collect(found, &np, &mut collected)?;
+        }
+        for np in nps {
+            let mut np = np.clone();
+            // "make the lights in here brighter": the pronoun is not needed where a place is named.
+            let found = if np.is_place() && np.nouns.is_empty() {
+                self.placed(resolver, &np, running, pronoun)
+            } else {
+                np.all |= excluding;
+                if frame.remark { resolver.remarked_at(&np) } else { resolver.find(&np) }
+            };
+            self.collect(found, &np, &mut collected)?;
+        }
+        Ok(collected)
+    }
+
+    /// "here", "upstairs", "in the house" without a thing.
+    fn placed(&self, resolver: &Resolver<'_>, np: &Np, running: &Running, pronoun: bool) -> Found {
+        if pronoun && !running.last.is_empty() {
+            return Found::Items(running.last.clone());
+        }
+        if resolver.frame.remark {
+            return resolver.remarked_at(np);
+        }
+        match resolver.find(np) {
+            Found::Missing => resolver.unnamed(pronoun),
+            found => found,
+        }
+    }
+
+    fn collect(&self, found: Found, np: &Np, collected: &mut Collected) -> Result<(), Stop> {
+        match found {
+            Found::Items(found) => {
+                for item in found {
+                    if !collected.items.contains(&item) {
+                        collected.items.push(item);
+                    }
+                }
+            }
+            Found::Scene(scene) => collected.intents.push(Intent::Scene(scene)),
+            Found::Several(candidates) => collected.several = Some((candidates, np.clone())),
+            Found::Unknown(said) => return Err(Box::new(self.unknown(&said))),
+            Found::Nothing(said) => {
+                let reply = self.say("nothing_there", &[("what", &said)]);
+                return Err(Box::new(Understanding::Refuse { reply, reason: RefuseReason::NothingThere }));
+            }
+            Found::Missing => return Err(Box::new(self.not_understood(Vec::new()))),
+        }
+        Ok(())
+    }
+
+    /// Plans every item. What only some of several cannot do is left out; what none can do is refused.
+    fn plan(&self, frame: &Frame, items: &[usize], resolver: &Resolver<'_>) -> Result<Vec<Action>, Stop> {
+        let mut actions = Vec::new();
+        let mut fault: Option<(&Entity, Fault)> = None;
+        for item in items {
+            let Some(known) = self.index.items.get(*item) else { continue };
+            match act::plan(frame, &known.entity, resolver.state(*item)) {
+                Ok(planned) => actions.extend(planned),
+                Err(found @ Fault::Range { .. }) => return Err(Box::new(self.fault(&known.entity, &found))),
+                Err(found) => fault = fault.or(Some((&known.entity, found))),
+            }
+        }
+        match fault {
+            Some((entity, fault)) if actions.is_empty() => Err(Box::new(self.fault(entity, &fault))),
+            Some(_) | None => Ok(actions),
+        }
+    }
+
+    fn fault(&self, entity: &Entity, fault: &Fault) -> Understanding {
+        let name = entity.name_in(self.lexicon.language);
+        let id = entity.id.clone();
+        match fault {
+            Fault::Range { value, min, max, unit } => {
+                let values = [
+                    ("name", name),
+                    ("value", &number(*value)),
+                    ("min", &number(*min)),
+                    ("max", &number(*max)),
+                    ("unit", unit),
+                ];
+                let reply = self.say("out_of_range", &values);
+                Understanding::Refuse { reply, reason: RefuseReason::OutOfRange { entity: id } }
+            }
+            Fault::Unsupported => {
+                let reply = self.say("unsupported", &[("name", name)]);
+                Understanding::Refuse { reply, reason: RefuseReason::Unsupported { entity: id } }
+            }
+            Fault::NoMode { options } => {
+                let reply = self.say("no_mode", &[("name", name), ("options", &options.join(", "))]);
+                Understanding::Refuse { reply, reason: RefuseReason::Unsupported { entity: id } }
+            }
+            Fault::UnknownState => {
+                let reply = self.say("unknown_state", &[("name", name)]);
+                Understanding::Refuse { reply, reason: RefuseReason::UnknownState { entity: id } }
+            }
+        }
+    }
+}
+
+/// "Set the alarm for seven": an alarm clock, which no house has.
+fn is_alarm_clock(clause: &Clause, frame: &Frame) -> bool {
+    let alarm = clause.nps.iter().any(|np| np.has_class(Class::Alarm));
+    let arms = matches!(
+        frame.pred,
+        Pred::Arm | Pred::ArmHome | Pred::ArmAway | Pred::ArmNight | Pred::ArmVacation | Pred::Disarm
+    );
+    let set_off = clause.pred(Pred::Set) && frame.pred == Pred::Off;
+    alarm && ((!clause.times.is_empty() && !arms) || set_off)
+}
+
+/// Verbs beside which a value says something that is not understood.
+fn takes_no_value(pred: Pred) -> bool {
+    matches!(
+        pred,
+        Pred::Off
+            | Pred::Lock
+            | Pred::Unlock
+            | Pred::Stop
+            | Pred::Toggle
+            | Pred::Pause
+            | Pred::Resume
+            | Pred::Next
+            | Pred::Previous
+            | Pred::Mute
+            | Pred::Unmute
+            | Pred::Dock
+            | Pred::Mow
+            | Pred::Disarm
+    )
+}
+
+/// Words that shape a sentence in a way that no command does, or belong to a time that was not read.
+fn is_odd(word: Word) -> bool {
+    matches!(
+        word,
+        Word::Until
+            | Word::Other
+            | Word::HowMany
+            | Word::Which
+            | Word::Who
+            | Word::Where
+            | Word::OClock
+            | Word::Week
+            | Word::Month
+            | Word::Year
+            | Word::MonthMark
+            | Word::DayMark
+            | Word::January
+            | Word::February
+            | Word::March
+            | Word::April
+            | Word::June
+            | Word::July
+            | Word::August
+            | Word::September
+            | Word::October
+            | Word::November
+            | Word::December
+    )
+}

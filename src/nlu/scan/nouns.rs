@@ -1,0 +1,187 @@
+//! Noun phrases: what is a noun here, and which nouns belong together.
+
+use super::Scanner;
+use crate::nlu::clause::{Noun, Np, Role};
+use crate::nlu::index::Target;
+use crate::nlu::kinds::belongs;
+use crate::nlu::lattice::{Reading, Span};
+use crate::nlu::lexicon::Sense;
+use crate::nlu::vocabulary::{Attribute, Class, Pred, Word};
+
+impl Scanner<'_> {
+    /// The noun that a span is here, if it is one.
+    pub(super) fn as_noun(&self, span: &Span, position: usize) -> Option<Noun> {
+        let mut noun = Noun { text: self.text(span), plural: span.plural, ..Noun::default() };
+        let mut other = false;
+        let mut pred = false;
+        for reading in &span.readings {
+            match reading {
+                Reading::Name(targets) => noun.targets.extend(targets.iter().copied()),
+                Reading::Part(items) => noun.parts.extend(items.iter().copied()),
+                Reading::Sense(Sense::Class(class)) => noun.classes.push(*class),
+                Reading::Sense(Sense::Pred(_)) => pred = true,
+                Reading::Sense(Sense::Mode(_)) => other |= self.wants_mode(position),
+                Reading::Sense(
+                    Sense::Attribute(_)
+                    | Sense::Word(_)
+                    | Sense::State(_)
+                    | Sense::Remark(_)
+                    | Sense::Occasion(_)
+                    | Sense::Talk(_)
+                    | Sense::Color(_)
+                    | Sense::White(_)
+                    | Sense::Level(_),
+                )
+                | Reading::Value(_)
+                | Reading::Time(_) => other = true,
+                Reading::Mark | Reading::Unknown => {}
+            }
+        }
+        noun.targets.sort_unstable();
+        noun.parts.sort_unstable();
+        if !noun.targets.is_empty() {
+            return Some(noun);
+        }
+        if pred && self.takes_verb(position) {
+            return None;
+        }
+        // "A blue shade" is a colour.
+        if noun.classes == [Class::Shade] && !self.clause.colors.is_empty() {
+            return None;
+        }
+        if !noun.classes.is_empty() {
+            let state = span.sense(|sense| matches!(sense, Sense::State(_)));
+            return (!other || (!state && !span.word(Word::Filler) && !self.wants_mode(position)))
+                .then_some(noun);
+        }
+        // "living room lights" where the house has no such area, only things of that name.
+        let place = span.word(Word::Here) || span.word(Word::House);
+        let named =
+            place && self.np.as_ref().is_some_and(|np| np.nouns.iter().any(|noun| !noun.parts.is_empty()));
+        (!noun.parts.is_empty() && (!other || named) && !pred).then_some(noun)
+    }
+
+    /// Whether a word that is a verb and a thing ("lock", "vacuum") is the verb here.
+    pub(super) fn takes_verb(&self, position: usize) -> bool {
+        if self.asking || self.row.get(position).is_some_and(|span| span.plural) {
+            return false;
+        }
+        let bare = self.np.is_none()
+            && self.clause.nps.is_empty()
+            && (self.clause.preds.is_empty() || self.clause.is_light() && self.clause.preds.is_empty());
+        let determined = position
+            .checked_sub(1)
+            .and_then(|before| self.row.get(before))
+            .is_some_and(|span| self.is_determiner(span));
+        let last = position + 1 == self.row.len();
+        (bare && !determined && !last)
+            || (self.han && last && self.clause.preds.is_empty() && self.np.is_some())
+            || (bare && !determined && self.row.len() == 1)
+    }
+
+    pub(super) fn is_determiner(&self, span: &Span) -> bool {
+        !self.han && (span.word(Word::All) || span.word(Word::Article))
+    }
+
+    /// "to cool": a setting is expected, no thing.
+    pub(super) fn wants_mode(&self, position: usize) -> bool {
+        let before = position.checked_sub(1).and_then(|before| self.row.get(before));
+        let after = self.row.get(position + 1);
+        before.is_some_and(|span| span.word(Word::To))
+            || after.is_some_and(|span| {
+                span.sense(|sense| matches!(sense, Sense::Attribute(Attribute::Mode | Attribute::Speed)))
+            })
+    }
+
+    pub(super) fn noun(&mut self, noun: Noun, span: &Span) {
+        if !self.linked && self.ends_clause_before(&noun) {
+            self.close_clause(false);
+            self.clause.start = span.start;
+            self.clause.end = span.end;
+        }
+        if let Some(np) = &self.np
+            && !self.linked
+            && !self.belongs_to(np, &noun)
+        {
+            self.close_np();
+        }
+        self.linked = false;
+        let words = std::mem::take(&mut self.clause.words);
+        let np =
+            self.np.get_or_insert_with(|| Np { start: span.start, joined: self.joined, ..Np::default() });
+        // "all the", "any" belong to the noun that follows.
+        for word in words {
+            match word {
+                Word::All | Word::Both => np.all = true,
+                Word::Any => np.any = true,
+                other => self.clause.words.push(other),
+            }
+        }
+        // "Play some songs" is no wish for every player.
+        let sound = noun.classes.contains(&Class::Music);
+        np.plural |= noun.plural && !noun.is_place() && !sound;
+        np.all |= span.word(Word::All);
+        np.any |= span.word(Word::Any);
+        np.nouns.push(noun);
+        self.joined = false;
+    }
+
+    /// "…off living room…": a noun after a complete clause that began with one starts the next.
+    pub(super) fn ends_clause_before(&self, noun: &Noun) -> bool {
+        let clause = &self.clause;
+        if self.np.is_some() || self.excepting || clause.role != Role::Main || self.asking {
+            return false;
+        }
+        let complete = clause.np_first
+            && (!clause.states.is_empty()
+                || clause.preds.iter().any(|pred| *pred != Pred::Set)
+                || clause.has_value());
+        complete && (noun.is_head() || self.han || noun.is_place())
+    }
+
+    /// Whether a noun can stand beside those of an open phrase and narrow them.
+    pub(super) fn belongs_to(&self, np: &Np, noun: &Noun) -> bool {
+        let head = np.nouns.iter().rev().find(|known| known.is_head());
+        let Some(head) = head else {
+            // "kitchen living room": two places are two phrases.
+            return !(noun.is_place() && np.nouns.iter().any(Noun::is_place)) || self.place_narrows(np, noun);
+        };
+        if noun.is_place() {
+            return !self.han && (!np.has_place() || self.place_narrows(np, noun));
+        }
+        // Whether something that `name` names is of the kind, or has the part of a name, that `kind` says.
+        let fits = |name: &Noun, kind: &Noun| {
+            name.entities()
+                .chain(name.parts.iter().copied())
+                .any(|item| self.is_of(item, &kind.classes) || kind.parts.binary_search(&item).is_ok())
+        };
+        let scene = |noun: &Noun| noun.targets.iter().any(|target| matches!(target, Target::Scene(_)));
+        if scene(head) && noun.classes.contains(&Class::Scene)
+            || scene(noun) && head.classes.contains(&Class::Scene)
+        {
+            return true;
+        }
+        match (head.names_entity(), noun.names_entity()) {
+            (true, true) => false,
+            (true, false) => fits(head, noun),
+            (false, true) => fits(noun, head),
+            (false, false) => {
+                let both = |class: &Class| {
+                    self.index.of_class(*class).iter().any(|item| self.is_of(*item, &noun.classes))
+                };
+                noun.classes.is_empty() || head.classes.is_empty() || head.classes.iter().any(both)
+            }
+        }
+    }
+
+    fn is_of(&self, item: usize, classes: &[Class]) -> bool {
+        let item = self.index.items.get(item);
+        item.is_some_and(|item| classes.iter().any(|class| belongs(item, *class) > 0))
+    }
+
+    /// "upstairs bedroom": a floor and an area of it.
+    pub(super) fn place_narrows(&self, np: &Np, noun: &Noun) -> bool {
+        let floor = |noun: &Noun| noun.targets.iter().all(|target| matches!(target, Target::Floor(_)));
+        np.nouns.iter().any(|known| floor(known) != floor(noun))
+    }
+}

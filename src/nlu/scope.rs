@@ -1,0 +1,94 @@
+//! Which noun phrase of a clause narrows which: places that stand apart, exclusions, things shared by several places.
+
+use super::clause::{Clause, Noun, Np};
+use super::frame::Frame;
+use super::index::{HouseIndex, Target};
+use super::vocabulary::{Class, Word};
+
+/// The noun phrases with a place that stands before the verb put into those after it ("in the kitchen, turn on
+/// the light"), and the exclusions. 除了客厅的灯都关掉 excludes a place and names the thing in one phrase.
+pub fn scoped(clause: &Clause, frame: &Frame) -> (Vec<Np>, Vec<Np>) {
+    let mut nps = frame.nps.clone();
+    let mut except = frame.except.clone();
+    if nps.is_empty()
+        && let [excluded] = except.as_mut_slice()
+    {
+        let things: Vec<Noun> = excluded.nouns.iter().filter(|noun| !noun.is_place()).cloned().collect();
+        let kinds = things.iter().all(|noun| !noun.classes.is_empty());
+        if excluded.is_place() || (kinds && things.len() < excluded.nouns.len()) {
+            excluded.nouns.retain(Noun::is_place);
+            let everything = Noun { classes: vec![Class::Everything], ..Noun::default() };
+            let nouns = if things.is_empty() { vec![everything] } else { things };
+            nps.push(Np { nouns, all: true, ..Np::default() });
+        }
+    }
+    let before = |np: &Np| clause.pred_at.is_some_and(|at| np.start < at);
+    let scopes = nps.len() > 1
+        && nps.first().is_some_and(|np| np.is_place() && before(np))
+        && nps.iter().skip(1).all(|np| !before(np));
+    if scopes {
+        let place = nps.remove(0);
+        for np in &mut nps {
+            let placed = !np.places.is_empty() || np.nouns.iter().any(Noun::is_place);
+            if !placed {
+                np.places.extend(place.places.iter().copied().filter(|word| *word != Word::House));
+                np.nouns.extend(place.nouns.iter().cloned());
+            }
+        }
+    }
+    (nps, except)
+}
+
+/// "the kitchen and hallway lights", "the lights in the kitchen and the hall": places take the thing of their
+/// neighbours.
+pub fn distributed(nps: &[Np]) -> Vec<Np> {
+    let mut all = nps.to_vec();
+    let heads: Vec<bool> = all.iter().map(|np| !np.is_place() && !np.nouns.is_empty()).collect();
+    for position in 0..all.len() {
+        if heads.get(position) != Some(&false) || all.get(position).is_none_or(|np| !np.unknown.is_empty()) {
+            continue;
+        }
+        let after = (position + 1..all.len()).find(|next| heads.get(*next) == Some(&true));
+        let before = (0..position).rev().find(|earlier| heads.get(*earlier) == Some(&true));
+        let Some(source) = before.or(after).and_then(|source| all.get(source)).cloned() else { continue };
+        let things: Vec<_> = source
+            .nouns
+            .iter()
+            .filter(|noun| !noun.is_place())
+            .cloned()
+            .map(|mut noun| {
+                noun.targets.retain(|target| matches!(target, Target::Scene(_)));
+                noun
+            })
+            .filter(|noun| !noun.classes.is_empty())
+            .collect();
+        if let Some(np) = all.get_mut(position)
+            && !things.is_empty()
+        {
+            np.nouns.extend(things);
+            np.all |= source.all;
+            np.plural |= source.plural;
+        }
+    }
+    // A place at the very end is for all of them: "the lights and the fan in the bedroom".
+    all
+}
+
+/// The areas that noun phrases name.
+pub fn named_areas(nps: &[Np], index: &HouseIndex) -> Option<Vec<usize>> {
+    let mut areas: Vec<usize> = Vec::new();
+    for noun in nps.iter().flat_map(|np| &np.nouns).filter(|noun| noun.is_place()) {
+        for target in &noun.targets {
+            match target {
+                Target::Area(area) => areas.push(*area),
+                Target::Floor(floor) => {
+                    areas.extend((0..index.areas.len()).filter(|area| {
+                        index.areas.get(*area).is_some_and(|area| area.floor == Some(*floor))
+                    }));
+                }
+                Target::Entity(_) | Target::Scene(_) => {}
+            }
+        }
+    }
+    (!areas.is_empty()).then_some(areas)
+}

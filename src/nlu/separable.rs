@@ -1,0 +1,57 @@
+//! Verbs in two parts with things between them: "mach das Licht an", "doe de deur op slot". Which parts make which verb
+//! is in the data files.
+
+use super::lattice::{Reading, Span};
+use super::lexicon::{Lexicon, Sense};
+use super::text::Token;
+use super::vocabulary::{Pred, Word};
+
+/// A verb in two parts.
+#[derive(Debug)]
+pub struct Separable {
+    pub verb: Vec<String>,
+    pub particle: Vec<String>,
+    pub pred: Pred,
+}
+
+/// Gives both parts the meaning of the whole: the verb that of the predicate, the particle none.
+pub fn join(row: &mut [Span], tokens: &[Token], lexicon: &Lexicon) {
+    for position in 0..row.len() {
+        let Some(verb) = row.get(position) else { break };
+        let found = lexicon
+            .separables(tokens.get(verb.start).map_or("", |token| token.key.as_str()))
+            .filter(|separable| reads(tokens, verb.start, verb.end, &separable.verb))
+            .find_map(|separable| {
+                Some((separable.pred, particle(row, position, tokens, &separable.particle)?))
+            });
+        let Some((pred, (from, to))) = found else { continue };
+        if let Some(verb) = row.get_mut(position) {
+            verb.readings = vec![Reading::Sense(Sense::Pred(pred))];
+        }
+        for part in row.get_mut(from..to).unwrap_or_default() {
+            part.readings = vec![Reading::Sense(Sense::Word(Word::Filler))];
+        }
+    }
+}
+
+fn reads(tokens: &[Token], start: usize, end: usize, keys: &[String]) -> bool {
+    let said = tokens.get(start..end).unwrap_or_default();
+    said.len() == keys.len() && said.iter().zip(keys).all(|(token, key)| token.key == *key)
+}
+
+/// The spans of the particle: the last one in the clause that begins with the verb. Before a value it is "to".
+fn particle(row: &[Span], verb: usize, tokens: &[Token], keys: &[String]) -> Option<(usize, usize)> {
+    let ends = |span: &Span| {
+        let word = span.word(Word::And) || span.word(Word::Then) || span.word(Word::Or);
+        span.is_mark() || (word && span.targets().is_empty())
+    };
+    let after = verb + 1;
+    let clause = row.iter().skip(after).position(ends).map_or(row.len(), |end| after + end);
+    (after..clause).rev().find_map(|from| {
+        let start = row.get(from)?.start;
+        let to =
+            (from..clause).find(|to| row.get(*to).is_some_and(|span| span.end == start + keys.len()))? + 1;
+        let value = row.get(to).is_some_and(|next| next.value().is_some());
+        (!value && reads(tokens, start, start + keys.len(), keys)).then_some((from, to))
+    })
+}
