@@ -10,3 +10,5 @@ mod homellm;
 mod sets;
 #[path = "nlu/slurp.rs"]
 mod slurp;
+#[path = "nlu/variations.rs"]
+mod variations;

@@ -205,7 +205,7 @@ impl Asker<'_, '_> {
             return self.reply(text, &yes);
         }
         if clause.attributes.contains(&Attribute::Age) || clause.question == Some(Word::HowLong) {
-            return self.since(&items);
+            return self.since(if yes.is_empty() { &items } else { &yes });
         }
         if matches!(clause.question, Some(Word::Which | Word::What | Word::Who)) {
             return self.which(&yes, state);

@@ -216,6 +216,50 @@ impl Clause {
         self.end = self.end.max(other.end);
     }
 
+    /// Whether it says nothing but that what came before was wrong: "no", 不对.
+    pub fn only_corrects(&self) -> bool {
+        let fresh = Clause {
+            role: self.role,
+            start: self.start,
+            end: self.end,
+            words: self.words.clone(),
+            ..Clause::default()
+        };
+        let corrects = |word: &Word| matches!(word, Word::No | Word::Correction);
+        !self.words.is_empty() && self.words.iter().all(corrects) && *self == fresh
+    }
+
+    /// Replaces what `other` names anew: the last thing, or its place, the values, the times.
+    pub fn correct(&mut self, other: Clause) {
+        let places = other.nps.iter().all(Np::is_place);
+        match self.nps.last_mut() {
+            Some(last) if places && !last.is_place() => {
+                for np in other.nps {
+                    last.nouns.retain(|noun| !noun.is_place());
+                    last.nouns.extend(np.nouns);
+                    last.places = np.places;
+                }
+            }
+            Some(_) | None if other.nps.is_empty() => {}
+            Some(_) | None => {
+                self.nps.pop();
+                self.nps.extend(other.nps);
+            }
+        }
+        let replace = |known: &mut Vec<Time>, new: Vec<Time>| {
+            if !new.is_empty() {
+                *known = new;
+            }
+        };
+        replace(&mut self.times, other.times);
+        if !other.values.is_empty() {
+            self.values = other.values;
+        }
+        self.unknown.extend(other.unknown);
+        self.except.extend(other.except);
+        self.end = self.end.max(other.end);
+    }
+
     /// Puts a clause that has no predicate before this one.
     pub fn prepend(&mut self, mut other: Clause) {
         std::mem::swap(self, &mut other);

@@ -3,8 +3,8 @@
 use crate::home::{Action, EntityId, Verb};
 
 use super::answer::Asker;
-use super::clause::{Clause, Np};
-use super::command::Command;
+use super::clause::{Clause, Noun, Np};
+use super::command::{Command, push};
 use super::dialogue::{Alternative, Made, Pending};
 use super::index::Target;
 use super::lattice::{Reading, Span};
@@ -114,7 +114,9 @@ impl Command<'_> {
         }
         let done = |chosen: Vec<&Alternative>| {
             let mut intents = pending.rest.clone();
-            intents.extend(chosen.iter().flat_map(|one| one.intents.iter().cloned()));
+            for intent in chosen.iter().flat_map(|one| &one.intents) {
+                push(&mut intents, intent.clone());
+            }
             Understanding::Act(intents)
         };
         if pending.all_allowed
@@ -223,9 +225,51 @@ impl Command<'_> {
         let before = Sentence::read(&request, self.lexicon, self.index);
         let mut clauses = before.clauses(self.index, self.lexicon);
         for clause in &mut clauses {
-            replace(clause, np);
+            self.replace(clause, np);
         }
         Some(if before.asking { Asker { command: self }.answer(&clauses) } else { self.act(&clauses) })
+    }
+
+    /// Puts another place, or another thing, into a clause. What was named there becomes its like in the other place:
+    /// the bedroom window, "and the kitchen?".
+    fn replace(&self, clause: &mut Clause, np: &Np) {
+        if clause.nps.is_empty() {
+            clause.nps.push(np.clone());
+            return;
+        }
+        for known in &mut clause.nps {
+            if !np.is_place() {
+                known.nouns.clone_from(&np.nouns);
+                known.places.clone_from(&np.places);
+                continue;
+            }
+            known.nouns.retain(|noun| !noun.is_place());
+            known.places.clone_from(&np.places);
+            let named = known.nouns.iter().any(Noun::has_entity_target);
+            for noun in known.nouns.iter_mut().filter(|noun| noun.has_entity_target()) {
+                noun.targets =
+                    noun.entities().flat_map(|item| self.likes(item, np)).map(Target::Entity).collect();
+                noun.targets.sort_unstable();
+                noun.targets.dedup();
+                noun.parts.clear();
+            }
+            if !named {
+                known.nouns.extend(np.nouns.iter().cloned());
+            }
+        }
+    }
+
+    /// Things of the same domain and device class in a place.
+    fn likes(&self, item: usize, place: &Np) -> Vec<usize> {
+        let Some(known) = self.index.items.get(item) else { return Vec::new() };
+        let like = |position: &usize| {
+            self.index.items.get(*position).is_some_and(|other| {
+                other.entity.domain() == known.entity.domain()
+                    && other.entity.device_class == known.entity.device_class
+                    && self.names(place, *position)
+            })
+        };
+        (0..self.index.items.len()).filter(like).collect()
     }
 
     /// The last actions on the one of the same name or kind that was not meant.
@@ -338,22 +382,4 @@ fn content(row: &[Span]) -> Vec<&Span> {
         span.word(Word::It) || span.sense(|sense| matches!(sense, Sense::Class(_) | Sense::Pred(_)))
     };
     row.iter().filter(|span| !span.is_mark() && (says(span) || !span.word(Word::Filler))).collect()
-}
-
-/// Puts another place, or another thing, into a clause.
-fn replace(clause: &mut Clause, np: &Np) {
-    if clause.nps.is_empty() {
-        clause.nps.push(np.clone());
-        return;
-    }
-    for known in &mut clause.nps {
-        if np.is_place() {
-            known.nouns.retain(|noun| !noun.is_place());
-            known.places.clone_from(&np.places);
-            known.nouns.extend(np.nouns.iter().cloned());
-        } else {
-            known.nouns.clone_from(&np.nouns);
-            known.places.clone_from(&np.places);
-        }
-    }
 }

@@ -45,7 +45,7 @@ impl Command<'_> {
             return self.occasion(*occasion, running, alone);
         }
         let leading =
-            clause.times.iter().all(|time| !matches!(time, Time::For(_))) && clause.preds.is_empty();
+            clause.times.iter().all(|time| !matches!(time, Time::For(_))) && !clause.has_predicate();
         if leading && !clause.times.is_empty() && clause.nps.is_empty() {
             running.times.clone_from(&clause.times);
             return Ok(());
@@ -226,7 +226,9 @@ impl Command<'_> {
             let np = Np { nouns: vec![everything], all: true, ..Np::default() };
             self.collect(resolver.find(&np), &np, &mut collected)?;
         } else if nps.is_empty() {
-            let found = if pronoun && !running.last.is_empty() {
+            // "… on at seven and off at nine": the same thing.
+            let same = pronoun || frame.implied().is_none();
+            let found = if same && !running.last.is_empty() {
                 Found::Items(running.last.clone())
             } else {
                 resolver.unnamed(pronoun)

@@ -6,32 +6,41 @@ use super::index::Item;
 use super::lexicon::{Lexicon, Sense};
 use super::vocabulary::Class;
 
-/// The kinds of things that a name mentions.
+/// The kinds of things that a name mentions. Of Chinese names the longest: 窗帘 is a curtain and no window.
 pub fn classes_in(keys: &[String], lexicon: &Lexicon) -> Vec<Class> {
     let mut classes = Vec::new();
-    for start in 0..keys.len() {
-        let Some(rest) = keys.get(start..) else { continue };
-        let Some(first) = rest.first() else { continue };
-        for phrase in lexicon.starting(first) {
-            if rest.starts_with(&phrase.keys) {
-                classes.extend(phrase.senses.iter().filter_map(|sense| match sense {
-                    Sense::Class(class) => Some(*class),
-                    Sense::Pred(_)
-                    | Sense::State(_)
-                    | Sense::Attribute(_)
-                    | Sense::Word(_)
-                    | Sense::Mode(_)
-                    | Sense::Remark(_)
-                    | Sense::Occasion(_)
-                    | Sense::Talk(_)
-                    | Sense::Color(_)
-                    | Sense::White(_)
-                    | Sense::Level(_) => None,
-                }));
+    let mut start = 0;
+    while let Some(rest) = keys.get(start..).filter(|rest| !rest.is_empty()) {
+        let phrases = rest.first().map_or(&[][..], |first| lexicon.starting(first));
+        let mut length = 1;
+        for phrase in phrases.iter().filter(|phrase| rest.starts_with(&phrase.keys)) {
+            let before = classes.len();
+            classes.extend(phrase.senses.iter().filter_map(class_of));
+            if lexicon.han_numbers && classes.len() > before {
+                length = phrase.keys.len().max(1);
+                break;
             }
         }
+        start += length;
     }
     classes
+}
+
+fn class_of(sense: &Sense) -> Option<Class> {
+    match sense {
+        Sense::Class(class) => Some(*class),
+        Sense::Pred(_)
+        | Sense::State(_)
+        | Sense::Attribute(_)
+        | Sense::Word(_)
+        | Sense::Mode(_)
+        | Sense::Remark(_)
+        | Sense::Occasion(_)
+        | Sense::Talk(_)
+        | Sense::Color(_)
+        | Sense::White(_)
+        | Sense::Level(_) => None,
+    }
 }
 
 /// How well an entity is of a class: 2 by what it is, 1 by its name only, 0 not.

@@ -186,7 +186,9 @@ impl Lattice<'_> {
                     }
                 }
             }
-            if let Some((value, length)) = numbers.value(at) {
+            if let Some((value, length)) = numbers.value(at)
+                && !self.is_pronoun(at, length, value)
+            {
                 self.add(&mut spans, at, at + length, Reading::Value(value), cost::VALUE);
             }
             if let Some((time, length)) = numbers.time(at) {
@@ -196,6 +198,22 @@ impl Lattice<'_> {
             self.add(&mut spans, at, at + 1, Reading::Unknown, self.unknown(at));
         }
         spans
+    }
+
+    /// "The kitchen one": a number word that says nothing, unless "to" or the like stands before it.
+    fn is_pronoun(&self, at: usize, length: usize, value: Value) -> bool {
+        let can_mean = |at: usize, words: &[Word]| {
+            self.tokens.get(at).is_some_and(|token| {
+                self.lexicon.starting(&token.key).iter().any(|phrase| {
+                    phrase.keys.len() == 1
+                        && words.iter().any(|word| phrase.senses.contains(&Sense::Word(*word)))
+                })
+            })
+        };
+        let wanted =
+            at.checked_sub(1).is_some_and(|before| can_mean(before, &[Word::To, Word::By, Word::At]));
+        let plain = length == 1 && matches!(value, Value::Number(_));
+        !self.lexicon.han_numbers && plain && !wanted && can_mean(at, &[Word::Filler])
     }
 
     fn unknown(&self, at: usize) -> f32 {
@@ -316,25 +334,8 @@ impl Lattice<'_> {
         let other = Lattice { tokens: &tokens, ..*self };
         for (mut span, price) in other.spans() {
             let touches = span.start < end && span.end > start;
-            let noun = span.readings.iter().any(|reading| match reading {
-                Reading::Name(_) | Reading::Part(_) => true,
-                Reading::Sense(Sense::Class(_) | Sense::Attribute(_)) => true,
-                Reading::Sense(_)
-                | Reading::Value(_)
-                | Reading::Time(_)
-                | Reading::Mark
-                | Reading::Unknown => false,
-            });
-            if touches && noun {
-                span.readings.retain(|reading| match reading {
-                    Reading::Name(_) | Reading::Part(_) => true,
-                    Reading::Sense(Sense::Class(_) | Sense::Attribute(_)) => true,
-                    Reading::Sense(_)
-                    | Reading::Value(_)
-                    | Reading::Time(_)
-                    | Reading::Mark
-                    | Reading::Unknown => false,
-                });
+            if touches && span.readings.iter().any(names) {
+                span.readings.retain(names);
                 span.fuzzy = true;
                 all.push((span, price + cost::FUZZY - 1.0));
             }
@@ -378,5 +379,14 @@ impl Lattice<'_> {
             row.push(span);
         }
         row
+    }
+}
+
+/// What may be a slip of the tongue: names, kinds and settings; never verbs or "not".
+fn names(reading: &Reading) -> bool {
+    match reading {
+        Reading::Name(_) | Reading::Part(_) => true,
+        Reading::Sense(Sense::Class(_) | Sense::Attribute(_)) => true,
+        Reading::Sense(_) | Reading::Value(_) | Reading::Time(_) | Reading::Mark | Reading::Unknown => false,
     }
 }

@@ -270,8 +270,8 @@ impl Numbers<'_> {
         let mut seconds = 0.0;
         let mut smallest = f64::INFINITY;
         loop {
-            let joined = end > at
-                && (self.is_and(end) || self.tokens.get(end).is_some_and(|token| token.text == ","));
+            let joined =
+                end > at && (self.is_and(end) || self.tokens.get(end).is_some_and(|token| token.text == ","));
             let from = if joined { end + 1 } else { end };
             let Some((amount, unit, after)) = self.duration_part(from) else { break };
             if unit >= smallest {

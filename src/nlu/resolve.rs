@@ -154,7 +154,9 @@ impl Resolver<'_> {
             .enumerate()
             .filter(|(position, item)| {
                 let domain = item.entity.domain();
-                let swept = if closing {
+                let swept = if self.frame.secures() {
+                    domain == Domain::Lock
+                } else if closing {
                     domain == Domain::Cover
                         && matches!(
                             item.entity.device_class.as_deref(),
@@ -209,6 +211,9 @@ impl Resolver<'_> {
         }
         if self.frame.remark {
             return self.remarked(items);
+        }
+        if self.frame.secures() && !items.is_empty() && spoken.is_empty() {
+            return Found::Items(items);
         }
         if !self.carried.is_empty() {
             let carried = self.in_carried(&items);

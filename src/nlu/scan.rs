@@ -38,16 +38,32 @@ pub fn clauses(row: &[Span], tokens: &[Token], index: &HouseIndex, han: bool, as
 /// A clause and whether a strong break ("then", a full stop) stands after it.
 type Cut = (Clause, bool);
 
-/// Joins clauses that say nothing by themselves to the ones beside them.
+/// Joins clauses that say nothing by themselves to the ones beside them, and puts corrections in place.
 fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = Vec::new();
     let mut waiting: Option<Clause> = None;
     let mut last_strong = false;
-    for (clause, strong) in cuts {
+    let mut correcting = false;
+    for (mut clause, strong) in cuts {
+        if clause.only_corrects() {
+            correcting = !clauses.is_empty();
+            continue;
+        }
+        let corrects = std::mem::take(&mut correcting) || clause.word(Word::Correction);
+        clause.words.retain(|word| *word != Word::Correction);
         let complete = clause.has_predicate() || clause.role != Role::Main;
+        if corrects && let Some(last) = clauses.last_mut() {
+            match complete {
+                false => last.correct(clause),
+                // "Turn on the lamp, no, turn on the fan": what was said before is not meant.
+                true if clause.nps.is_empty() => clauses.push(clause),
+                true => *last = clause,
+            }
+            last_strong = strong;
+            continue;
+        }
         match (complete, clauses.last_mut()) {
             (true, _) => {
-                let mut clause = clause;
                 if clause.role == Role::Main
                     && let Some(before) = waiting.take()
                 {

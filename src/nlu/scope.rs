@@ -30,6 +30,7 @@ pub fn scoped(clause: &Clause, frame: &Frame) -> (Vec<Np>, Vec<Np>) {
         let place = nps.remove(0);
         for np in &mut nps {
             let placed = !np.places.is_empty() || np.nouns.iter().any(Noun::is_place);
+            np.all |= place.places.contains(&Word::House);
             if !placed {
                 np.places.extend(place.places.iter().copied().filter(|word| *word != Word::House));
                 np.nouns.extend(place.nouns.iter().cloned());

@@ -9,6 +9,9 @@ use super::{Dialogue, Intent, Nlu, Request, Understanding, When};
 use crate::eval::{self, HomeFile};
 use crate::home::House;
 
+#[path = "said_tests.rs"]
+mod said;
+
 /// Reading the words of six languages is the slow part of these tests.
 static NLU: LazyLock<Nlu> = LazyLock::new(|| Nlu::new().unwrap());
 
@@ -174,7 +177,7 @@ proptest! {
 
     /// Any text is read without a panic, and nothing that is no sentence acts.
     #[test]
-    fn any_text_is_read(text in "\\PC{0,60}", lang in prop::option::of(prop::sample::select(vec!["en", "zh", "xx"]))) {
+    fn any_text_is_read(text in "\\PC{0,60}", lang in prop::option::of(prop::sample::select(vec!["en", "zh", "de", "fr", "es", "nl", "xx"]))) {
         let nlu = &NLU;
         let request = Request { language: lang, ..request(&text, Some("den")) };
         let _ = nlu.understand(&request, &house(), &Dialogue::default());

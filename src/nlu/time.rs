@@ -198,7 +198,10 @@ impl Numbers<'_> {
     fn date(&self, at: usize) -> Option<(Option<u32>, u32, usize)> {
         let at = at + self.word(at, Word::OnLink).unwrap_or(0);
         let at = at + self.word(at, Word::Filler).filter(|_| !self.lexicon.han_numbers).unwrap_or(0);
-        let mark = |at: usize| self.word(at, Word::DayMark).map(|length| at + length);
+        // "30. März" as well as "30th" and 三十号.
+        let dot = |at: usize| self.tokens.get(at).is_some_and(|token| token.text == ".").then_some(at + 1);
+        let dot = |at: usize| dot(at).filter(|end| self.month(*end).is_some());
+        let mark = |at: usize| self.word(at, Word::DayMark).map(|length| at + length).or_else(|| dot(at));
         if let Some((month, after)) = self.month(at) {
             let (day, end) = self.whole(after)?;
             return Some((Some(month), day, mark(end).unwrap_or(end)));
@@ -279,7 +282,9 @@ impl Numbers<'_> {
         if token.kind == Kind::Number
             && let Some((hour, minute)) = token.key.split_once(':')
         {
-            return Some((hour.parse().ok()?, minute.parse().ok()?, at + 1, true));
+            let end = at + 1;
+            let end = end + self.word(end, Word::OClock).unwrap_or(0);
+            return Some((hour.parse().ok()?, minute.parse().ok()?, end, true));
         }
         let (hour, end) = self.whole(at)?;
         if let Some(length) = self.word(end, Word::OClock) {

@@ -132,7 +132,7 @@ impl Command<'_> {
             return text(start, timer);
         }
         // "minuteur pizza"
-        let named = |span: &Span| span.is_unknown() || !span.parts().is_empty();
+        let named = |span: &Span| span.is_unknown() || (!span.parts().is_empty() && !span.sense(|_| true));
         let after = row.iter().skip(timer + 1).take_while(|span| named(span)).count();
         if after > 0 { text(timer + 1, timer + 1 + after) } else { None }
     }
@@ -189,7 +189,8 @@ fn said(sentence: &Sentence) -> Option<Said> {
                 said.preds.push(*pred);
             }
         }
-        before = if span.word(Word::By) { Some(Word::By) } else { None };
+        // "de" of "un minuteur de 5 minutes" says how long it is, "um" and "by" how much it changes.
+        before = (span.word(Word::By) && !span.word(Word::Link)).then_some(Word::By);
     }
     // "Five minutes more" can only be for the timer.
     let bare = sentence.row.iter().all(|span| {

@@ -81,18 +81,24 @@ impl Nlu {
 
     /// The language of a text, by its script and the words known: `en`, `zh`…
     pub fn detect_language(&self, text: &str) -> &'static str {
-        let share = |lexicon: &Lexicon| {
-            let (known, total) = lexicon.hits(text);
-            known as f64 / total.max(1) as f64
-        };
-        let mut best = ("en", 0.0);
-        for lexicon in std::iter::once(&self.english).chain(&self.others) {
-            let share = share(lexicon);
-            if share > best.1 {
-                best = (lexicon.language, share);
-            }
-        }
-        best.0
+        self.likely_languages(text).first().copied().unwrap_or(self.english.language)
+    }
+
+    /// The languages that know most of the words of a text; several where they know as many.
+    fn likely_languages(&self, text: &str) -> Vec<&'static str> {
+        let shares: Vec<(f64, &'static str)> = std::iter::once(&self.english)
+            .chain(&self.others)
+            .map(|lexicon| {
+                let (known, total) = lexicon.hits(text);
+                (known as f64 / total.max(1) as f64, lexicon.language)
+            })
+            .collect();
+        let most = shares.iter().map(|(share, _)| *share).fold(0.0, f64::max);
+        shares
+            .into_iter()
+            .filter(|(share, _)| *share > 0.0 && *share >= most)
+            .map(|(_, language)| language)
+            .collect()
     }
 
     /// The names of `house`, from the cache or built now (milliseconds for thousands of entities).
@@ -111,12 +117,31 @@ impl Nlu {
         index
     }
 
-    /// Reads one sentence. It changes nothing: `dialogue` is updated by its owner.
+    /// Reads one sentence. It changes nothing: `dialogue` is updated by its owner. Where no language is given and
+    /// several are as likely, it is the first in which the sentence means something.
     pub fn understand(&self, request: &Request<'_>, house: &House, dialogue: &Dialogue) -> Understanding {
-        let language = match request.language {
-            Some(language) if !language.is_empty() => self.lexicon(language).language,
-            Some(_) | None => self.detect_language(request.text),
+        let likely = match request.language {
+            Some(language) if !language.is_empty() => vec![self.lexicon(language).language],
+            Some(_) | None => self.likely_languages(request.text),
         };
+        let mut first = None;
+        for language in likely {
+            let understanding = self.understand_in(language, request, house, dialogue);
+            if !matches!(understanding, Understanding::NotUnderstood { .. } | Understanding::Refuse { .. }) {
+                return understanding;
+            }
+            first = first.or(Some(understanding));
+        }
+        first.unwrap_or_else(|| self.understand_in(self.english.language, request, house, dialogue))
+    }
+
+    fn understand_in(
+        &self,
+        language: &str,
+        request: &Request<'_>,
+        house: &House,
+        dialogue: &Dialogue,
+    ) -> Understanding {
         let lexicon = self.lexicon(language);
         let index = self.index(house, lexicon);
         let sentence = Sentence::read(request, lexicon, &index);
@@ -231,6 +256,7 @@ fn asks_in_chinese(row: &[Span]) -> bool {
     let acts =
         row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Pred(pred) if *pred != Pred::Tell)));
     row.iter().any(is_question_word)
+        || (!acts && names_measurement(row))
         || row.iter().find(says).is_some_and(tells)
         || (!acts && row.iter().any(attribute_question))
 }
@@ -247,7 +273,8 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     let marked = tokens.last().is_some_and(|token| token.text == "?");
     let says =
         row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::State(_) | Sense::Attribute(_))));
-    if marked && !acts && says && row.iter().any(|span| span.word(Word::Is)) {
+    // "La porte est verrouillée ?", "and the kitchen one?": without a verb nothing is asked to be done.
+    if marked && !acts && (says || row.iter().any(|span| !span.targets().is_empty())) {
         return true;
     }
     let mut polite = false;

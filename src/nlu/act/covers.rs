@@ -2,13 +2,15 @@
 
 use super::{Fault, Plan, Planned, plain};
 use crate::home::{Arg, Domain, Verb, attr};
-use crate::nlu::frame::Amount;
+use crate::nlu::frame::{Amount, Size};
 use crate::nlu::vocabulary::{Attribute, Pred};
 
 impl Plan<'_> {
     pub(super) fn cover(&self) -> Planned {
         let frame = self.frame;
-        if let Some(amount @ (Amount::To(_) | Amount::By(_) | Amount::Max | Amount::Min)) = frame.amount {
+        // "Lower the blinds" is all the way, "lower the blinds a bit" is not.
+        let partly = |amount: &Amount| !matches!(amount, Amount::Step { size: Size::Usual | Size::Lot, .. });
+        if let Some(amount) = frame.amount.filter(partly) {
             let tilt = frame.attribute == Some(Attribute::Tilt);
             let (verb, arg, name) = if tilt {
                 (Verb::SetTiltPosition, Arg::TiltPosition, attr::CURRENT_TILT_POSITION)
@@ -28,7 +30,7 @@ impl Plan<'_> {
                     };
                 }
             };
-            let target = self.target(amount, self.attribute(name), range, 20.0)?;
+            let target = self.target(amount, self.attribute(name), range, 40.0)?;
             return self.number(verb, arg, target);
         }
         let pred = frame.pred;

@@ -6,7 +6,7 @@ use crate::nlu::clause::{Clause, Noun};
 use crate::nlu::describe;
 use crate::nlu::number::Value;
 use crate::nlu::understanding::Understanding;
-use crate::nlu::vocabulary::{Attribute, Word};
+use crate::nlu::vocabulary::{Attribute, Class, Word};
 
 impl Asker<'_, '_> {
     pub(super) fn about_attribute(&self, clause: &Clause, attribute: Attribute) -> Understanding {
@@ -73,6 +73,11 @@ impl Asker<'_, '_> {
                             .is_some_and(|device| devices.contains(&device.id))
                 })
                 .collect();
+        }
+        let outside = np.is_none_or(|np| np.places.contains(&Word::Outside) && np.nouns.is_empty());
+        if items.is_empty() && outside {
+            items = self.command.index.of_class(Class::Weather).to_vec();
+            items.retain(|item| knows(*item));
         }
         let exact = np.is_some_and(|np| np.nouns.iter().any(Noun::has_entity_target));
         let place = np.is_some_and(|np| np.nouns.iter().any(Noun::is_place) || !np.places.is_empty());

@@ -94,6 +94,9 @@ impl Scanner<'_> {
     }
 
     pub(super) fn noun(&mut self, noun: Noun, span: &Span) {
+        if !self.linked && self.places_the_last(&noun, span) {
+            self.linked = self.reopen();
+        }
         if !self.linked && self.ends_clause_before(&noun) {
             self.close_clause(false);
             self.clause.start = span.start;
@@ -124,6 +127,16 @@ impl Scanner<'_> {
         np.any |= span.word(Word::Any);
         np.nouns.push(noun);
         self.joined = false;
+    }
+
+    /// "all lights off upstairs": a place at the end says where the thing before the verb is.
+    fn places_the_last(&self, noun: &Noun, span: &Span) -> bool {
+        let next = self.row.iter().find(|next| next.start == span.end);
+        let ends = next.is_none_or(|next| {
+            next.is_mark() || [Word::And, Word::Then, Word::Polite].iter().any(|word| next.word(*word))
+        });
+        let open = self.clause.nps.last().is_some_and(|np| !np.is_place() && !np.has_place());
+        noun.is_place() && self.np.is_none() && ends && open
     }
 
     /// "…off living room…": a noun after a complete clause that began with one starts the next.

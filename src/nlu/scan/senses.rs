@@ -31,8 +31,11 @@ impl Scanner<'_> {
         // 不要 is a "no" and a "not": what forbids comes first.
         let word = self.word_here(span, position).map(Sense::Word);
         let article = span.word(Word::Article) && state.is_some() && self.noun_follows(position);
+        let mode = find(&|sense| matches!(sense, Sense::Mode(_)));
         let chosen = if article {
             None
+        } else if mode.is_some() && state.is_some() && !self.asking && self.wants_mode(position) {
+            mode
         } else if remark.is_some() && !self.asking {
             remark
         } else if span.word(Word::To) && state.is_some() && self.value_follows(position) {

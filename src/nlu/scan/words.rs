@@ -68,6 +68,10 @@ impl Scanner<'_> {
                     self.separate(false);
                 }
             }
+            Word::Correction => {
+                self.separate(false);
+                self.clause.words.push(word);
+            }
             Word::Then => self.separate(true),
             Word::Except => {
                 self.close_np();
