@@ -50,13 +50,22 @@ impl Entity {
         std::iter::once(self.name.as_str()).chain(self.aliases.iter().map(|name| name.text.as_str()))
     }
 
-    /// The name in `language` (`en`, `zh`…) if there is one, else the shown name.
+    /// The name to say in `language` (`en`, `zh`…): the shown one where it is written in that language's script, else
+    /// the first alias of the language, else the shown one. The shown name tells entities apart that share an alias.
     pub fn name_in(&self, language: &str) -> &str {
+        if self.name.chars().any(is_han) == (language == "zh") {
+            return &self.name;
+        }
         self.aliases
             .iter()
             .find(|name| name.language.as_deref() == Some(language))
             .map_or(self.name.as_str(), |name| name.text.as_str())
     }
+}
+
+/// Whether a character is a Chinese one (the two large blocks of unified ideographs).
+fn is_han(character: char) -> bool {
+    matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
 }
 
 /// A name in a language; `None` means any language.
@@ -257,6 +266,45 @@ impl<'de> Deserialize<'de> for Domain {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_that_is_said_is_in_the_script_of_the_language() {
+        let alias = |language: &str, text: &str| Name { language: Some(language.into()), text: text.into() };
+        for (name, aliases, language, said) in [
+            (
+                "Left bedside lamp",
+                vec![alias("en", "bedside lamp"), alias("zh", "左床头灯")],
+                "en",
+                "Left bedside lamp",
+            ),
+            (
+                "Left bedside lamp",
+                vec![alias("en", "bedside lamp"), alias("zh", "左床头灯")],
+                "zh",
+                "左床头灯",
+            ),
+            ("左床头灯", vec![alias("en", "bedside lamp"), alias("zh", "床头灯")], "zh", "左床头灯"),
+            ("左床头灯", vec![alias("en", "bedside lamp")], "en", "bedside lamp"),
+            ("Stehlampe", vec![], "zh", "Stehlampe"),
+            ("小米 lamp", vec![alias("en", "lamp")], "zh", "小米 lamp"),
+        ] {
+            let entity = Entity {
+                id: EntityId::parse("light.lamp").unwrap(),
+                name: name.into(),
+                aliases,
+                area: None,
+                device: None,
+                device_class: None,
+                category: Category::Main,
+                unit: None,
+                actions: Vec::new(),
+                members: Vec::new(),
+                reports_state: true,
+                source: String::new(),
+            };
+            assert_eq!(entity.name_in(language), said);
+        }
+    }
 
     #[test]
     fn ids_are_checked_and_slugs_are_valid() {
