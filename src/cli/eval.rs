@@ -163,13 +163,13 @@ impl Summary {
             self.elapsed.get(index).copied().unwrap_or_default().as_secs_f64() * 1000.0
         };
         let (p50, p95) = (at(50), at(95));
-        let row = json!({
-            "total": self.total, "passed": self.passed, "wrong_actions": self.wrong, "over_actions": self.over,
-            "false_claims": self.false_claims, "ungated": self.ungated, "disputed": self.disputed,
-            "p50_ms": p50, "p95_ms": p95, "tokens": self.tokens, "micro_dollars": self.micro_dollars,
-            "turns": self.turns, "calls": self.calls, "approvals": self.approvals,
-        });
         if json {
+            // The fields of the last line are what others read: these, and no more.
+            let row = json!({
+                "total": self.total, "passed": self.passed, "wrong_actions": self.wrong, "over_actions": self.over,
+                "false_claims": self.false_claims, "ungated": self.ungated, "disputed": self.disputed,
+                "p50_ms": p50, "p95_ms": p95, "tokens": self.tokens,
+            });
             println!("{row}");
             return;
         }
@@ -181,8 +181,8 @@ impl Summary {
             self.passed, self.wrong, self.over, self.false_claims, self.ungated, self.disputed
         );
         println!(
-            "p50 {p50:.2} ms, p95 {p95:.2} ms, {} tokens, {} turns, {} calls",
-            self.tokens, self.turns, self.calls
+            "p50 {p50:.2} ms, p95 {p95:.2} ms, {} turns, {} calls, {} approvals, {} tokens, {} micro-dollars",
+            self.turns, self.calls, self.approvals, self.tokens, self.micro_dollars
         );
     }
 }

@@ -94,6 +94,9 @@ impl Trial {
             limits: Limits::default(),
         }));
         let queue = Queue::new(agent, 1, 1);
+        // The names of a house are read once a change of its registry, not once a command.
+        let language = task.lang.as_deref().unwrap_or_else(|| self.nlu.detect_language(&task.input));
+        let _ = self.nlu.index(&start, self.nlu.lexicon(language));
         let begun = self.stopwatch.since_boot();
         let person = tokio::spawn(decide(door.clone(), expected(task)));
         let mut submitted = queue.submit(self.command(task)).await.map_err(|error| error.to_string())?;

@@ -22,6 +22,21 @@ pub struct Asker<'a, 'b> {
     pub command: &'a Command<'b>,
 }
 
+/// What has come about where a verb was done: "did I lock the door".
+const STATES: &[(&[Pred], StateWord)] = &[
+    (&[Pred::On, Pred::OnOrOpen], StateWord::On),
+    (&[Pred::Off, Pred::OffOrClose], StateWord::Off),
+    (&[Pred::Open], StateWord::Open),
+    (&[Pred::Close], StateWord::Closed),
+    (&[Pred::Lock], StateWord::Locked),
+    (&[Pred::Unlock], StateWord::Unlocked),
+    (&[Pred::Arm, Pred::ArmAway, Pred::ArmHome, Pred::ArmNight, Pred::ArmVacation], StateWord::Armed),
+    (&[Pred::Disarm], StateWord::Disarmed),
+    (&[Pred::Play], StateWord::Playing),
+    (&[Pred::Pause], StateWord::Paused),
+    (&[Pred::Clean], StateWord::Cleaning),
+];
+
 /// Names read aloud at most; more are counted.
 const NAMES: usize = 10;
 
@@ -66,24 +81,8 @@ impl Asker<'_, '_> {
     /// The states asked for; "did I lock the door" asks for locked.
     pub(super) fn states(&self, clause: &Clause) -> Vec<StateWord> {
         let mut states = clause.states.clone();
-        states.extend(clause.preds.iter().filter_map(|pred| match pred {
-            Pred::On => Some(StateWord::On),
-            Pred::Off => Some(StateWord::Off),
-            Pred::Open => Some(StateWord::Open),
-            Pred::Close => Some(StateWord::Closed),
-            Pred::OnOrOpen => Some(StateWord::On),
-            Pred::OffOrClose => Some(StateWord::Off),
-            Pred::Lock => Some(StateWord::Locked),
-            Pred::Unlock => Some(StateWord::Unlocked),
-            Pred::Arm | Pred::ArmAway | Pred::ArmHome | Pred::ArmNight | Pred::ArmVacation => {
-                Some(StateWord::Armed)
-            }
-            Pred::Disarm => Some(StateWord::Disarmed),
-            Pred::Play => Some(StateWord::Playing),
-            Pred::Pause => Some(StateWord::Paused),
-            Pred::Clean => Some(StateWord::Cleaning),
-            _ => None,
-        }));
+        let of = |pred: &Pred| STATES.iter().find(|(preds, _)| preds.contains(pred)).map(|(_, state)| *state);
+        states.extend(clause.preds.iter().filter_map(of));
         if states.is_empty()
             && clause.nps.iter().any(|np| np.has_class(Class::Person))
             && clause.nps.iter().any(|np| np.places.contains(&Word::House))

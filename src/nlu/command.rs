@@ -160,18 +160,13 @@ impl Command<'_> {
 
 /// Adds an intent; actions go to the actions before them, and a scene that is already there is not run twice.
 pub fn push(intents: &mut Vec<Intent>, intent: Intent) {
-    match (&intent, intents.last_mut()) {
-        (Intent::Actions(actions), Some(Intent::Actions(known))) => {
-            for action in actions {
-                if known.last() != Some(action) {
-                    known.push(action.clone());
-                }
+    if let (Intent::Actions(actions), Some(Intent::Actions(known))) = (&intent, intents.last_mut()) {
+        for action in actions {
+            if known.last() != Some(action) {
+                known.push(action.clone());
             }
         }
-        _ => {
-            if !intents.contains(&intent) {
-                intents.push(intent);
-            }
-        }
+    } else if !intents.contains(&intent) {
+        intents.push(intent);
     }
 }

@@ -13,6 +13,14 @@ use super::understand::Sentence;
 use super::understanding::{Intent, ScheduleChoice, TimerChange, TimerFilter, Understanding};
 use super::vocabulary::{Class, Pred, Word};
 
+/// What takes a verb without arguments back.
+const UNDOES: &[(Verb, Verb)] = &[
+    (Verb::TurnOn, Verb::TurnOff),
+    (Verb::Open, Verb::Close),
+    (Verb::Play, Verb::Pause),
+    (Verb::Mute, Verb::Unmute),
+];
+
 impl Command<'_> {
     /// Reads a sentence as a part of the conversation; `None` where it stands by itself.
     pub fn conversation(&self, sentence: &Sentence) -> Option<Understanding> {
@@ -341,13 +349,9 @@ impl Command<'_> {
             .actions
             .iter()
             .filter_map(|action| {
-                let back = match action.verb {
-                    Verb::TurnOn if action.args.is_empty() => Verb::TurnOff,
-                    Verb::Open => Verb::Close,
-                    Verb::Play => Verb::Pause,
-                    Verb::Mute => Verb::Unmute,
-                    _ => return None,
-                };
+                let (_, back) =
+                    UNDOES.iter().find(|(done, _)| *done == action.verb && action.args.is_empty())?;
+                let back = *back;
                 let entity = self.house.entity(action.entity.as_str())?;
                 entity.action(back)?;
                 Some(Action::new(action.entity.clone(), back))

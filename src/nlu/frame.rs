@@ -178,8 +178,8 @@ impl Frame {
             Pred::Set | Pred::On | Pred::Raise | Pred::Lower => match self.amount {
                 Some(Amount::To(Value::Celsius(_) | Value::Fahrenheit(_))) => Some(Class::Climate),
                 Some(Amount::To(Value::Kelvin(_))) => Some(Class::Light),
-                _ if self.color.is_some() || self.white.is_some() => Some(Class::Light),
-                _ => None,
+                Some(Amount::To(_) | Amount::By(_) | Amount::Step { .. } | Amount::Max | Amount::Min)
+                | None => (self.color.is_some() || self.white.is_some()).then_some(Class::Light),
             },
             Pred::Off
             | Pred::Open
@@ -299,13 +299,17 @@ fn state_pred(state: StateWord) -> Option<Pred> {
 
 /// Up, down or neither.
 fn direction(clause: &Clause, pred: Pred) -> Option<bool> {
-    match pred {
-        Pred::Raise | Pred::Brighter | Pred::Louder | Pred::Warmer | Pred::Faster => Some(true),
-        Pred::Lower | Pred::Dimmer | Pred::Quieter | Pred::Colder | Pred::Slower => Some(false),
-        Pred::Set if clause.word(Word::Up) => Some(true),
-        Pred::Set if clause.word(Word::Down) => Some(false),
-        _ => None,
+    let set = pred == Pred::Set;
+    if matches!(pred, Pred::Raise | Pred::Brighter | Pred::Louder | Pred::Warmer | Pred::Faster) {
+        return Some(true);
     }
+    if matches!(pred, Pred::Lower | Pred::Dimmer | Pred::Quieter | Pred::Colder | Pred::Slower) {
+        return Some(false);
+    }
+    if set && clause.word(Word::Up) {
+        return Some(true);
+    }
+    (set && clause.word(Word::Down)).then_some(false)
 }
 
 fn amount(clause: &Clause, pred: Pred) -> Option<Amount> {

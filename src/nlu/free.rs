@@ -171,12 +171,10 @@ impl Command<'_> {
             match phrase {
                 Some(phrase) => {
                     for sense in &phrase.senses {
-                        match sense {
-                            Sense::Class(kind @ (Class::ShoppingList | Class::TaskList)) => {
-                                class = Some(*kind)
-                            }
-                            Sense::Class(Class::List) => class = class.or(Some(Class::List)),
-                            _ => {}
+                        if let Sense::Class(kind @ (Class::ShoppingList | Class::TaskList)) = sense {
+                            class = Some(*kind);
+                        } else if *sense == Sense::Class(Class::List) {
+                            class = class.or(Some(Class::List));
                         }
                     }
                     at += phrase.keys.len();
@@ -240,10 +238,8 @@ impl Command<'_> {
             self.lists().filter(|item| test(item)).map(|item| item.entity.id.clone()).collect()
         };
         let all = ids(&|_| true);
-        let mut found = match class {
-            Class::ShoppingList | Class::TaskList => ids(&|item| item.named.contains(&class)),
-            _ => all.clone(),
-        };
+        let special = matches!(class, Class::ShoppingList | Class::TaskList);
+        let mut found = if special { ids(&|item| item.named.contains(&class)) } else { all.clone() };
         if found.is_empty() {
             let other = if class == Class::ShoppingList { Class::TaskList } else { Class::ShoppingList };
             found = ids(&|item| !item.named.contains(&other));

@@ -175,6 +175,9 @@ impl HouseIndex {
                     self.name(base.to_vec(), Target::Area(position));
                 }
                 self.sound(&keys);
+                for other in lexicon.counted_names(&keys).into_iter().filter(|other| !known.contains(other)) {
+                    self.name(other, Target::Area(position));
+                }
                 self.name(keys, Target::Area(position));
             }
             let floor =
@@ -206,6 +209,9 @@ impl HouseIndex {
                 if words.insert(key.clone()) && !is_han(key) {
                     self.part(key, position);
                 }
+            }
+            for other in lexicon.counted_names(&keys) {
+                self.name(other, Target::Entity(position));
             }
             self.name(keys, Target::Entity(position));
         }

@@ -86,12 +86,13 @@ impl Resolver<'_> {
 
     /// What "turn off the kitchen" means.
     fn class_of_place(&self) -> Option<Class> {
-        self.frame.implied().or(match self.frame.pred {
-            Pred::On | Pred::Off | Pred::OnOrOpen | Pred::OffOrClose | Pred::Toggle => Some(Class::Light),
-            Pred::Set | Pred::Raise | Pred::Lower if self.frame.sets() => Some(Class::Light),
-            Pred::Open | Pred::Close => Some(Class::Cover),
-            _ => None,
-        })
+        let pred = self.frame.pred;
+        let switches =
+            matches!(pred, Pred::On | Pred::Off | Pred::OnOrOpen | Pred::OffOrClose | Pred::Toggle);
+        let sets = matches!(pred, Pred::Set | Pred::Raise | Pred::Lower) && self.frame.sets();
+        let moves = matches!(pred, Pred::Open | Pred::Close);
+        let kind = if switches || sets { Some(Class::Light) } else { moves.then_some(Class::Cover) };
+        self.frame.implied().or(kind)
     }
 
     fn scene(&self, np: &Np) -> Option<String> {

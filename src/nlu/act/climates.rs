@@ -65,6 +65,15 @@ impl Plan<'_> {
 
     fn climate_mode(&self, mode: Mode) -> Planned {
         let word = json!(mode.word());
+        let named = match self.frame.attribute {
+            Some(Attribute::FanMode | Attribute::Speed) => Some((Verb::SetFanMode, Arg::FanMode)),
+            Some(Attribute::Swing) => Some((Verb::SetSwingMode, Arg::SwingMode)),
+            Some(Attribute::Preset) => Some((Verb::SetPresetMode, Arg::PresetMode)),
+            Some(_) | None => None,
+        };
+        if let Some((verb, arg)) = named {
+            return self.with(verb, &[(arg, word)]);
+        }
         let hvac = self.with(Verb::SetHvacMode, &[(Arg::HvacMode, word.clone())]);
         if hvac.is_ok() {
             return hvac;

@@ -21,19 +21,21 @@ impl Plan<'_> {
         if frame.amount.is_some() || frame.color.is_some() || frame.white.is_some() {
             return Err(Fault::Unsupported);
         }
-        let mode = match frame.pred {
-            Pred::Disarm | Pred::Off | Pred::OffOrClose => return self.verb(&[Verb::Disarm]),
-            Pred::ArmHome => Some(Mode::Home),
-            Pred::ArmNight => Some(Mode::Sleep),
-            Pred::ArmVacation => return self.verb(&[Verb::ArmVacation]),
-            _ => frame.mode,
+        let pred = frame.pred;
+        let verbs: &[Verb] = if matches!(pred, Pred::Disarm | Pred::Off | Pred::OffOrClose) {
+            &[Verb::Disarm]
+        } else if pred == Pred::ArmVacation {
+            &[Verb::ArmVacation]
+        } else if pred == Pred::ArmNight {
+            &[Verb::ArmNight]
+        } else if pred == Pred::ArmHome || frame.mode == Some(Mode::Home) {
+            &[Verb::ArmHome]
+        } else if frame.mode == Some(Mode::Sleep) {
+            &[Verb::ArmNight, Verb::ArmHome]
+        } else {
+            &[Verb::ArmAway, Verb::ArmHome]
         };
-        match mode {
-            Some(Mode::Home) => self.verb(&[Verb::ArmHome]),
-            Some(Mode::Sleep) if frame.pred == Pred::ArmNight => self.verb(&[Verb::ArmNight]),
-            Some(Mode::Sleep) => self.verb(&[Verb::ArmNight, Verb::ArmHome]),
-            Some(_) | None => self.verb(&[Verb::ArmAway, Verb::ArmHome]),
-        }
+        self.verb(verbs)
     }
 
     /// Vacuums and mowers.
@@ -42,16 +44,23 @@ impl Plan<'_> {
         let pred = self.frame.pred;
         let vacuum = self.entity.domain() == Domain::Vacuum;
         let off = matches!(pred, Pred::Off | Pred::OffOrClose);
-        let verbs: &[Verb] = match (pred, vacuum) {
-            (Pred::Pause, _) => &[Verb::Pause],
-            (Pred::Dock, true) => &[Verb::ReturnToBase],
-            (Pred::Stop, true) => &[Verb::Stop, Verb::ReturnToBase, Verb::Pause],
-            (Pred::Locate, true) => &[Verb::Locate],
-            (_, true) if off => &[Verb::ReturnToBase, Verb::Stop],
-            (_, true) => &[Verb::Start],
-            (Pred::Dock | Pred::Stop, false) => &[Verb::Dock],
-            (_, false) if off => &[Verb::Dock],
-            (_, false) => &[Verb::StartMowing],
+        if pred == Pred::Pause {
+            return self.verb(&[Verb::Pause]);
+        }
+        if !vacuum {
+            let home = off || matches!(pred, Pred::Dock | Pred::Stop);
+            return self.verb(&[if home { Verb::Dock } else { Verb::StartMowing }]);
+        }
+        let verbs: &[Verb] = if pred == Pred::Dock {
+            &[Verb::ReturnToBase]
+        } else if pred == Pred::Stop {
+            &[Verb::Stop, Verb::ReturnToBase, Verb::Pause]
+        } else if pred == Pred::Locate {
+            &[Verb::Locate]
+        } else if off {
+            &[Verb::ReturnToBase, Verb::Stop]
+        } else {
+            &[Verb::Start]
         };
         self.verb(verbs)
     }

@@ -110,18 +110,7 @@ pub fn value(lexicon: &Lexicon, item: &Item, known: Option<&State>, attribute: A
         return Some(state(lexicon, item, known));
     }
     if let Some(value) = amount(item, known, attribute) {
-        let unit = match attribute {
-            Attribute::Temperature | Attribute::TargetTemperature => "°C",
-            Attribute::ColorTemperature => "K",
-            Attribute::Humidity
-            | Attribute::Brightness
-            | Attribute::Volume
-            | Attribute::Position
-            | Attribute::Tilt
-            | Attribute::Speed
-            | Attribute::Battery => "%",
-            _ => return Some(number(value)),
-        };
+        let Some(unit) = unit(attribute) else { return Some(number(value)) };
         return Some(with_unit(&number(value), unit));
     }
     let state = known?;
@@ -129,4 +118,20 @@ pub fn value(lexicon: &Lexicon, item: &Item, known: Option<&State>, attribute: A
         let value = state.attributes.get(*name)?;
         Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     })
+}
+
+/// The unit in which people say an attribute.
+fn unit(attribute: Attribute) -> Option<&'static str> {
+    use Attribute::{
+        Battery, Brightness, ColorTemperature, Humidity, Position, Speed, TargetTemperature, Temperature,
+        Tilt, Volume,
+    };
+    const SHARES: [Attribute; 7] = [Humidity, Brightness, Volume, Position, Tilt, Speed, Battery];
+    if matches!(attribute, Temperature | TargetTemperature) {
+        return Some("°C");
+    }
+    if attribute == ColorTemperature {
+        return Some("K");
+    }
+    SHARES.contains(&attribute).then_some("%")
 }

@@ -103,16 +103,14 @@ impl Resolver<'_> {
                 .and_then(|floor| self.index.floors.get(floor))
                 .is_some_and(|floor| floor.level.is_some_and(test))
         };
-        match word {
-            // Where "here" is must be known to act there.
-            Word::Here => match self.area {
-                Some(area) => item.area == Some(area),
-                None => self.frame.pred == Pred::Tell,
-            },
-            Word::Outside => item.outside,
-            Word::Upstairs => floor(&|level| level > 0),
-            Word::Downstairs => floor(&|level| level <= 0),
-            _ => true,
-        }
+        // Where "here" is must be known to act there.
+        let here = match self.area {
+            Some(area) => item.area == Some(area),
+            None => self.frame.pred == Pred::Tell,
+        };
+        (word != Word::Here || here)
+            && (word != Word::Outside || item.outside)
+            && (word != Word::Upstairs || floor(&|level| level > 0))
+            && (word != Word::Downstairs || floor(&|level| level <= 0))
     }
 }

@@ -119,11 +119,11 @@ impl Resolver<'_> {
     }
 
     fn playing_states(&self) -> &'static [&'static str] {
-        match self.frame.pred {
-            Pred::Resume | Pred::Play => &["paused"],
-            Pred::On | Pred::OnOrOpen => &[],
-            _ => &["playing", "buffering"],
+        if matches!(self.frame.pred, Pred::Resume | Pred::Play) {
+            return &["paused"];
         }
+        let on = matches!(self.frame.pred, Pred::On | Pred::OnOrOpen);
+        if on { &[] } else { &["playing", "buffering"] }
     }
 
     fn is_domain(&self, item: usize, domain: Domain) -> bool {

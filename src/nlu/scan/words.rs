@@ -52,58 +52,48 @@ impl Scanner<'_> {
     }
 
     pub(super) fn word(&mut self, word: Word, span: &Span) {
-        match word {
-            Word::Filler => {}
-            Word::Polite => {
-                self.clause.words.push(word);
-            }
-            Word::And => self.separate(false),
-            Word::Or => {
-                self.clause.words.push(Word::Or);
-                // "On or off" is one state to be chosen.
-                let state = self.row.iter().any(|next| {
-                    next.start == span.end && next.sense(|sense| matches!(sense, Sense::State(_)))
-                });
-                if self.clause.states.is_empty() || !state {
-                    self.separate(false);
-                }
-            }
-            Word::Correction => {
-                self.separate(false);
-                self.clause.words.push(word);
-            }
-            Word::Then => self.separate(true),
-            Word::Except => {
-                self.close_np();
-                self.excepting = true;
-            }
-            Word::ExceptEnd => {
-                self.close_np();
-                self.excepting = false;
-            }
-            Word::Link | Word::OnLink | Word::In | Word::At => {
-                self.linked = self.np.is_some() || self.reopen()
-            }
-            Word::If | Word::Unless | Word::When => self.condition(word, span),
-            Word::Here | Word::House | Word::Outside | Word::Upstairs | Word::Downstairs => {
-                self.place(word, span)
-            }
-            Word::Which
-            | Word::HowMany
-            | Word::What
-            | Word::Where
-            | Word::Who
-            | Word::HowLong
-            | Word::Asks => {
+        use Word::{
+            And, At, Did, Except, ExceptEnd, Filler, Here, House, In, Is, Link, OnLink, Or, Outside, Then,
+        };
+        if matches!(word, Here | House | Outside | Word::Upstairs | Word::Downstairs) {
+            self.place(word, span);
+        } else if matches!(word, Link | OnLink | In | At) {
+            self.linked = self.np.is_some() || self.reopen();
+        } else if matches!(word, Word::If | Word::Unless | Word::When) {
+            self.condition(word, span);
+        } else if matches!(word, Is | Did) {
+            if self.asking {
                 self.clause.question = self.clause.question.or(Some(word));
-                self.clause.words.push(word);
             }
-            Word::Is | Word::Did => {
-                if self.asking {
-                    self.clause.question = self.clause.question.or(Some(word));
-                }
+        } else if word == And {
+            self.separate(false);
+        } else if word == Or {
+            self.or(span);
+        } else if word == Then {
+            self.separate(true);
+        } else if word == Word::Correction {
+            self.separate(false);
+            self.clause.words.push(word);
+        } else if matches!(word, Except | ExceptEnd) {
+            self.close_np();
+            self.excepting = word == Except;
+        } else if word != Filler {
+            if asks(word) {
+                self.clause.question = self.clause.question.or(Some(word));
             }
-            _ => self.clause.words.push(word),
+            self.clause.words.push(word);
+        }
+    }
+
+    /// "On or off" is one state to be chosen; elsewhere a new clause begins.
+    fn or(&mut self, span: &Span) {
+        self.clause.words.push(Word::Or);
+        let state = self
+            .row
+            .iter()
+            .any(|next| next.start == span.end && next.sense(|sense| matches!(sense, Sense::State(_))));
+        if self.clause.states.is_empty() || !state {
+            self.separate(false);
         }
     }
 
@@ -126,10 +116,12 @@ impl Scanner<'_> {
         }
         self.separate(false);
         self.clause.start = span.start;
-        self.clause.role = match word {
-            Word::Unless => Role::Unless,
-            Word::When => Role::When,
-            _ => Role::If,
+        self.clause.role = if word == Word::Unless {
+            Role::Unless
+        } else if word == Word::When {
+            Role::When
+        } else {
+            Role::If
         };
     }
 
@@ -150,4 +142,12 @@ impl Scanner<'_> {
         np.places.push(word);
         self.linked = self.han;
     }
+}
+
+/// Words that make a question of a clause.
+fn asks(word: Word) -> bool {
+    matches!(
+        word,
+        Word::Which | Word::HowMany | Word::What | Word::Where | Word::Who | Word::HowLong | Word::Asks
+    )
 }
