@@ -52,7 +52,23 @@ pub fn can_be(item: &Item, state: StateWord) -> bool {
         }
         StateWord::Home | StateWord::Away => matches!(domain, Domain::Person | Domain::DeviceTracker),
         StateWord::Armed | StateWord::Disarmed => domain == Domain::AlarmControlPanel,
-        StateWord::Detected | StateWord::Clear | StateWord::Charging => domain == Domain::BinarySensor,
+        StateWord::Detected | StateWord::Clear => {
+            const OTHERS: &[&str] = &[
+                "door",
+                "window",
+                "garage_door",
+                "opening",
+                "lock",
+                "battery",
+                "battery_charging",
+                "connectivity",
+                "plug",
+                "power",
+                "running",
+            ];
+            domain == Domain::BinarySensor && !OTHERS.contains(&kind(item))
+        }
+        StateWord::Charging => domain == Domain::BinarySensor,
         StateWord::Low => matches!(domain, Domain::Sensor | Domain::BinarySensor) && kind(item) == "battery",
         StateWord::Running => {
             !matches!(domain, Domain::Sensor | Domain::Scene | Domain::Button | Domain::Lock)

@@ -66,6 +66,10 @@ impl Frame {
             return Some(frame);
         }
         frame.pred = pred(clause)?;
+        // 音量加十: more of it, and no item of a list.
+        if clause.has_value() && matches!(frame.pred, Pred::Add | Pred::Remove) {
+            frame.pred = if frame.pred == Pred::Add { Pred::Raise } else { Pred::Lower };
+        }
         // "Switch to 50 %" is no scene.
         if frame.pred == Pred::Activate && clause.has_value() {
             frame.pred = Pred::Set;

@@ -180,10 +180,28 @@ impl HouseIndex {
                 }
                 self.name(keys, Target::Area(position));
             }
+            self.part_of_place(&lexicon.keys(&area.name), position, &known, lexicon);
             let floor =
                 area.floor.as_ref().and_then(|id| self.floors.iter().position(|floor| floor.id == *id));
             let (id, name) = (area.id.clone(), area.name.clone());
             self.areas.push(Place { id, name, floor, level: None, outside, keys: lexicon.keys(&area.name) });
+        }
+    }
+
+    /// "The bedroom lights" of Main Bedroom and Guest Bedroom: a word of a name that is nothing else.
+    fn part_of_place(
+        &mut self,
+        keys: &[String],
+        position: usize,
+        known: &HashSet<Vec<String>>,
+        lexicon: &Lexicon,
+    ) {
+        for key in keys.iter().filter(|_| keys.len() > 1) {
+            let word = vec![key.clone()];
+            let plain = key.chars().count() > 3 && !is_han(key) && lexicon.starting(key).is_empty();
+            if plain && key.parse::<u32>().is_err() && !known.contains(&word) {
+                self.name(word, Target::Area(position));
+            }
         }
     }
 

@@ -38,8 +38,12 @@ impl Command<'_> {
             running.negated = true;
             return Ok(());
         }
+        // "Good night", "activate movie mode".
+        let starts = |pred: &Pred| {
+            matches!(pred, Pred::On | Pred::OnOrOpen | Pred::Activate | Pred::Start | Pred::Set | Pred::Run)
+        };
         if let Some(occasion) = clause.occasions.first()
-            && clause.preds.is_empty()
+            && clause.preds.iter().all(starts)
             && clause.nps.is_empty()
         {
             return self.occasion(*occasion, running, alone);
@@ -104,20 +108,26 @@ impl Command<'_> {
         };
         if frame.pred == Pred::Wake {
             frame.pred = Pred::On;
+            return self.frame_at(&in_the_morning(clause), &frame, running);
         }
-        self.no_leftovers(clause, &frame)?;
-        if is_alarm_clock(clause, &frame) {
+        self.frame_at(clause, &frame, running)
+    }
+
+    /// Resolves a frame and puts it at its time.
+    fn frame_at(&self, clause: &Clause, frame: &Frame, running: &mut Running) -> Result<(), Stop> {
+        self.no_leftovers(clause, frame)?;
+        if is_alarm_clock(clause, frame) {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         let asked = running.asked.is_some();
-        let intents = self.frame(clause, &frame, running)?;
+        let intents = self.frame(clause, frame, running)?;
         if !asked && let Some((question, mut pending)) = running.asked.take() {
             for one in &mut pending.alternatives {
-                one.intents = self.timed(clause, &frame, std::mem::take(&mut one.intents), running)?;
+                one.intents = self.timed(clause, frame, std::mem::take(&mut one.intents), running)?;
             }
             running.asked = Some((question, pending));
         }
-        for intent in self.timed(clause, &frame, intents, running)? {
+        for intent in self.timed(clause, frame, intents, running)? {
             push(&mut running.intents, intent);
         }
         Ok(())
@@ -158,7 +168,8 @@ impl Command<'_> {
             && matches!(frame.pred, Pred::On | Pred::OnOrOpen)
             && !clause.word(Word::To)
             && frame.attribute.is_none();
-        if (takes_no_value(frame.pred) && valued) || odd || choice || colors || bare {
+        let remarks = !clause.occasions.is_empty() && !clause.preds.is_empty();
+        if (takes_no_value(frame.pred) && valued) || odd || choice || colors || bare || remarks {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         Ok(())
@@ -332,6 +343,17 @@ impl Command<'_> {
             }
         }
     }
+}
+
+/// "Wake me at seven" means the morning.
+fn in_the_morning(clause: &Clause) -> Clause {
+    let mut clause = clause.clone();
+    for time in &mut clause.times {
+        if let Time::Clock(clock) = time {
+            clock.half_known = true;
+        }
+    }
+    clause
 }
 
 /// "Set the alarm for seven": an alarm clock, which no house has.

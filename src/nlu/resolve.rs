@@ -108,8 +108,19 @@ impl Resolver<'_> {
     fn choose(&self, np: &Np, by_place: bool) -> Found {
         let fits = |item: &Item| self.fits(item);
         let mut items = self.best(self.matching(np, &fits));
-        if items.is_empty() {
-            items = self.stand_ins(np);
+        if items.is_empty() || self.elsewhere(&items, np) {
+            let others = self.stand_ins(np);
+            let here: Vec<usize> = others
+                .iter()
+                .copied()
+                .filter(|item| self.item(*item).is_some_and(|item| item.area == self.area))
+                .collect();
+            // Who says "curtains" where there are only blinds means those, and not the curtains of another room.
+            if items.is_empty() {
+                items = others;
+            } else if !here.is_empty() {
+                items = here;
+            }
         }
         if items.is_empty() {
             // It exists, but cannot do that: the fault says so.
@@ -123,6 +134,13 @@ impl Resolver<'_> {
             Found::Items(items) => Found::Items(self.those_on(items)),
             other => other,
         }
+    }
+
+    /// Whether a place is not said, the caller's is known, and none of the items is there.
+    fn elsewhere(&self, items: &[usize], np: &Np) -> bool {
+        let placed = !np.places.is_empty() || np.nouns.iter().any(Noun::is_place);
+        let there = |item: &usize| self.item(*item).is_some_and(|item| item.area == self.area);
+        !placed && !np.all && np.names_kinds_only() && self.area.is_some() && !items.iter().any(there)
     }
 
     /// Curtains for blinds, where there are no blinds.
@@ -153,7 +171,7 @@ impl Resolver<'_> {
             .items
             .iter()
             .enumerate()
-            .filter(|(position, item)| {
+            .filter(|(_, item)| {
                 let domain = item.entity.domain();
                 let swept = if self.frame.secures() {
                     domain == Domain::Lock
@@ -166,13 +184,19 @@ impl Resolver<'_> {
                 } else {
                     matches!(domain, Domain::Light | Domain::Switch | Domain::Fan | Domain::MediaPlayer)
                 };
-                let off = self.state(*position).and_then(State::text) == Some("off");
-                let already = off && matches!(self.frame.pred, Pred::Off | Pred::OffOrClose);
-                swept && !item.critical && !already && self.fits(item) && place(item)
+                swept && !item.critical && self.fits(item) && place(item)
             })
             .map(|(position, _)| position)
             .collect();
-        if items.is_empty() { Found::Nothing(np.text()) } else { Found::Items(items) }
+        // What is off already is not told one by one, unless all of it is.
+        let off = matches!(self.frame.pred, Pred::Off | Pred::OffOrClose);
+        let on = |item: &usize| self.state(*item).and_then(State::text) != Some("off");
+        let still: Vec<usize> = items.iter().copied().filter(on).collect();
+        match (items.is_empty(), off && !still.is_empty()) {
+            (true, _) => Found::Nothing(np.text()),
+            (false, true) => Found::Items(still),
+            (false, false) => Found::Items(items),
+        }
     }
 
     /// What an exclusion takes away; `None` where it names nothing that is known.

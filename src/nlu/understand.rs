@@ -262,9 +262,15 @@ fn asks_in_chinese(row: &[Span]) -> bool {
     let acts =
         row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Pred(pred) if *pred != Pred::Tell)));
     row.iter().any(is_question_word)
-        || (!acts && names_measurement(row))
+        || (!acts && (names_measurement(row) || states(row)))
         || row.iter().find(says).is_some_and(tells)
         || (!acts && row.iter().any(attribute_question))
+}
+
+/// "The kitchen light is on", 吊灯是开着的: that tells or asks; it is no wish.
+fn states(row: &[Span]) -> bool {
+    let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
+    row.windows(2).any(|pair| matches!(pair, [is, then] if is.word(Word::Is) && state(then)))
 }
 
 /// Western languages ask with the first word: a question word, or the verb.
@@ -281,6 +287,15 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
         row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::State(_) | Sense::Attribute(_))));
     // "La porte est verrouillée ?", "and the kitchen one?": without a verb nothing is asked to be done.
     if marked && !acts && (says || row.iter().any(|span| !span.targets().is_empty())) {
+        return true;
+    }
+    let polite = row.iter().any(|span| span.word(Word::Polite));
+    let stated = states(row);
+    if !acts
+        && !polite
+        && stated
+        && row.iter().any(|span| !span.targets().is_empty() || !span.parts().is_empty())
+    {
         return true;
     }
     let mut polite = false;

@@ -52,11 +52,11 @@ fn intent(intent: &Intent) -> String {
     }
 }
 
-fn table(homes: &Path, home: &str, language: &str) {
+fn table(homes: &Path, home: &str, language: &str, table: &str) {
     let homes = eval::home::read(&std::fs::read_to_string(homes).unwrap()).unwrap();
     let house = eval::house(&homes[home], now().with_timezone(&Utc));
     let nlu = Nlu::new().unwrap();
-    let table = std::fs::read_to_string(own().join(format!("{language}.txt"))).unwrap();
+    let table = std::fs::read_to_string(own().join(format!("{table}.txt"))).unwrap();
     let mut dialogue = Dialogue::default();
     let mut wrong = 0;
     for line in table.lines().filter(|line| !line.starts_with('#')) {
@@ -86,31 +86,41 @@ fn table(homes: &Path, home: &str, language: &str) {
 #[test]
 fn variations_en() {
     let Some(data) = data() else { return };
-    table(&data.join("hard.homes.jsonl"), "hard/maple", "en");
+    table(&data.join("hard.homes.jsonl"), "hard/maple", "en", "en");
 }
 
 #[test]
 fn variations_zh() {
     let Some(data) = data() else { return };
-    table(&data.join("hard.homes.jsonl"), "hard/mingyuan", "zh");
+    table(&data.join("hard.homes.jsonl"), "hard/mingyuan", "zh", "zh");
 }
 
 #[test]
 fn variations_de() {
-    table(&own().join("homes.jsonl"), "de", "de");
+    table(&own().join("homes.jsonl"), "de", "de", "de");
 }
 
 #[test]
 fn variations_fr() {
-    table(&own().join("homes.jsonl"), "fr", "fr");
+    table(&own().join("homes.jsonl"), "fr", "fr", "fr");
 }
 
 #[test]
 fn variations_es() {
-    table(&own().join("homes.jsonl"), "es", "es");
+    table(&own().join("homes.jsonl"), "es", "es", "es");
 }
 
 #[test]
 fn variations_nl() {
-    table(&own().join("homes.jsonl"), "nl", "nl");
+    table(&own().join("homes.jsonl"), "nl", "nl", "nl");
+}
+
+#[test]
+fn variations_own_en() {
+    table(&own().join("homes.jsonl"), "own-en", "en", "own-en");
+}
+
+#[test]
+fn variations_own_zh() {
+    table(&own().join("homes.jsonl"), "own-zh", "zh", "own-zh");
 }

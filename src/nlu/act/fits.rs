@@ -36,6 +36,7 @@ pub fn fits(frame: &Frame, domain: Domain) -> bool {
                         | Pred::Activate
                         | Pred::Faster
                         | Pred::Slower
+                        | Pred::Run
                         | Pred::Open
                         | Pred::Close
                 )

@@ -39,6 +39,15 @@ impl Scanner<'_> {
         }
         noun.targets.sort_unstable();
         noun.parts.sort_unstable();
+        // "Who is home", where the weather is called "Home".
+        let acts =
+            |item: usize| self.index.items.get(item).is_some_and(|item| !item.entity.actions.is_empty());
+        let stateful = self.asking && span.sense(|sense| matches!(sense, Sense::State(_)));
+        let only_named =
+            noun.targets.iter().all(|target| matches!(target, Target::Entity(item) if !acts(*item)));
+        if stateful && only_named && !noun.targets.is_empty() {
+            return None;
+        }
         if !noun.targets.is_empty() {
             return Some(noun);
         }

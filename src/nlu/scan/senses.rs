@@ -32,9 +32,12 @@ impl Scanner<'_> {
         let word = self.word_here(span, position).map(Sense::Word);
         let article = span.word(Word::Article) && state.is_some() && self.noun_follows(position);
         let mode = find(&|sense| matches!(sense, Sense::Mode(_)));
+        // "Set the alarm to away", "arm the alarm in night mode".
+        let as_state = state.is_some() && !self.asking && self.wants_mode(position);
+        let as_occasion = matches!(remark, Some(Sense::Occasion(_))) && !self.clause.preds.is_empty();
         let chosen = if article {
             None
-        } else if mode.is_some() && state.is_some() && !self.asking && self.wants_mode(position) {
+        } else if mode.is_some() && (as_state || as_occasion) {
             mode
         } else if remark.is_some() && !self.asking {
             remark
@@ -66,8 +69,10 @@ impl Scanner<'_> {
     /// say how much before a value, and where elsewhere; "la" is a pronoun where nothing follows.
     fn word_here(&self, span: &Span, position: usize) -> Option<Word> {
         let first = |words: &[Word]| words.iter().copied().find(|word| span.word(*word));
-        if span.word(Word::Not) {
-            return Some(Word::Not);
+        // "Then" also fills sentences; between two commands it divides them.
+        let shaping = [Word::Not, Word::If, Word::Unless, Word::Except, Word::And, Word::Then];
+        if let Some(word) = first(&shaping) {
+            return Some(word);
         }
         if self.value_follows(position)
             && let Some(word) = first(&[Word::To, Word::By])
