@@ -13,6 +13,7 @@ use crate::actuate::{AskError, Outcome, OutcomeEntry, Plan, PlanError, Question,
 use crate::home::Action;
 use crate::journal::JournalError;
 use crate::policy::{Approval, Asked, Decided, Decision, Permit, Verdict};
+use crate::tools::Occasion;
 
 impl Agent {
     /// Plans and decides about `actions`. With `part`, what needs nobody does not wait for what needs a person.
@@ -89,6 +90,9 @@ impl Agent {
     ) -> Vec<OutcomeEntry> {
         match Permit::free(decided) {
             Some(permit) => {
+                if let Err(unsafe_to_send) = self.arrange_ends(log, id, &plan.actions()).await {
+                    return unsafe_to_send;
+                }
                 let record = TaskLogOf { log, call: id.clone() };
                 self.door.perform(plan, permit, &record, &cancel.token).await
             }
@@ -210,6 +214,9 @@ impl Agent {
         approval: &str,
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
+        if let Err(unsafe_to_send) = self.arrange_ends(log, id, &self.door.actions_of(approval).await).await {
+            return self.report(log, id, unsafe_to_send).await;
+        }
         let record = TaskLogOf { log, call: id.clone() };
         let outcomes = match self.door.carry_out(approval, &record, &cancel.token).await {
             Ok(outcomes) => outcomes,
@@ -219,6 +226,33 @@ impl Agent {
             }
         };
         self.report(log, id, outcomes).await
+    }
+
+    /// Before a send: what must not last by itself gets its end. `Err` holds the outcomes of not sending.
+    async fn arrange_ends(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        actions: &[Action],
+    ) -> Result<(), Vec<OutcomeEntry>> {
+        let Some(occasion) = self.occasion(log, id) else { return Ok(()) };
+        self.household.arrange_ends(actions, &occasion).await.map_err(|error| {
+            tracing::error!(task = %occasion.task, error, "an end cannot be stored; nothing is switched on");
+            not_sent(actions, "no_end")
+        })
+    }
+
+    /// The call as the household knows it.
+    pub(super) fn occasion(&self, log: &TaskLog, id: &CallId) -> Option<Occasion> {
+        let command = log.with_state(|state| state.command.clone())?;
+        Some(Occasion {
+            language: self.language_of(&command),
+            task: command.task,
+            call: id.clone(),
+            principal: command.origin,
+            conversation: command.conversation,
+            area: command.area,
+        })
     }
 
     /// Closes what the last run left half done; says whether the task can go on because it waits for a person.

@@ -182,7 +182,13 @@ impl Agent {
         }
         let all = log.with_state(|state| state.outcomes.get(id).cloned().unwrap_or_default());
         let is_error = !all.iter().all(|entry| entry.outcome.is_wished());
-        self.end(log, id, result_for_model(&all), is_error).await
+        let mut content = result_for_model(&all);
+        if let Some(occasion) = self.occasion(log, id)
+            && let Some(said) = self.household.settle_ends(&all, &occasion).await
+        {
+            content["said"] = json!(said);
+        }
+        self.end(log, id, content, is_error).await
     }
 
     pub(super) async fn end(

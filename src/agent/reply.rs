@@ -44,6 +44,8 @@ impl Agent {
                     sentences.push(outcomes);
                     sentences.extend(from_calls);
                 }
+                let told = sentences.concat();
+                sentences.extend(said_by_actions(state).filter(|said| !told.contains(said.as_str())));
                 sentences.extend(question(state));
             }
             Exit::ModelFailed => {
@@ -152,6 +154,13 @@ fn said_by_calls(state: &TaskState) -> Vec<String> {
         .filter(|(tool, _)| is_household(tool))
         .filter_map(|(_, result)| result.get("said")?.as_str().map(str::to_owned))
         .collect()
+}
+
+/// What will end by itself, of what the calls switched on.
+fn said_by_actions(state: &TaskState) -> impl Iterator<Item = String> {
+    results(state)
+        .filter(|(tool, _)| !is_household(tool))
+        .filter_map(|(_, result)| result.get("said")?.as_str().map(str::to_owned))
 }
 
 /// Whether a timer, list or schedule was refused.

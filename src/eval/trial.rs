@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::task::{Kind, Task, Verdict, judge};
-use crate::actuate::{Codecs, Containment, Door, DoorParts, NoSecrets, Port, SendError};
+use crate::actuate::{Codecs, Containment, Door, DoorParts, NoSecrets, OutcomeEntry, Port, SendError};
 use crate::agent::{Agent, Command, Conversations, Event, Limits, Parts, Queue, TaskEvent};
 use crate::clock::Clock;
 use crate::devices::{Codec, ConfirmHint, Decoded, EncodeError, Message, Payload};
@@ -20,7 +20,7 @@ use crate::model::settings::{BreakerSettings, Mode};
 use crate::model::{Model, Offline, Report, Router, Usage};
 use crate::nlu::{Intent, ListChange, Nlu};
 use crate::policy::{AnswerWord, Approval, ApprovalState, Channel, Policy, Principal, Scope, Tier, tier};
-use crate::tools::{Household, HouseholdRequest};
+use crate::tools::{Household, HouseholdRequest, Occasion};
 
 /// How long a simulated device takes to report.
 const REPORT: Duration = Duration::from_millis(50);
@@ -321,5 +321,22 @@ impl Household for Lists {
             }
             Ok(serde_json::json!({"said": "Noted."}))
         })
+    }
+
+    /// A trial is over before anything could end.
+    fn arrange_ends<'a>(
+        &'a self,
+        _actions: &'a [Action],
+        _occasion: &'a Occasion,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn settle_ends<'a>(
+        &'a self,
+        _outcomes: &'a [OutcomeEntry],
+        _occasion: &'a Occasion,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
     }
 }

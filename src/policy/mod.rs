@@ -8,6 +8,7 @@ mod answer;
 mod approval;
 mod decide;
 mod describe;
+pub mod lasting;
 mod limits;
 mod lockout;
 mod permit;

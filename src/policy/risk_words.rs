@@ -16,6 +16,8 @@ pub enum Group {
     Heat,
     Critical,
     Flow,
+    /// Water that runs on purpose: stopping it is the safe direction.
+    Irrigation,
     Watch,
     Network,
     Administration,
@@ -84,16 +86,31 @@ const WORDS: &[(Group, &[&str])] = &[
     (
         Group::Flow,
         &[
-            "pump", "valve", "gas", "water main", "main water", "stopcock", "irrigation", "sprinkler", // en
-            "pumpe", "ventil", "absperrhahn", "hauptwasser", "bewasserung", // de
-            "pompe", "vanne", "gaz", "arrosage", // fr
-            "bomba", "valvula", "riego", // es
-            "pompa", "valvola", "irrigazione", // it
-            "valvula", "irrigacao", // pt
-            "pomp", "klep", "kraan", "besproeiing", // nl
-            "насос", "клапан", "газ", "вентиль", "полив", // ru
-            "水泵", "泵", "阀", "阀门", "水阀", "总阀", "燃气", "煤气", "天然气", "灌溉", // zh
-            "ポンプ", "バルブ", "弁", "ガス", "散水", // ja
+            "pump", "valve", "gas", "water main", "main water", "stopcock", // en
+            "pumpe", "ventil", "absperrhahn", "hauptwasser", // de
+            "pompe", "vanne", "gaz", // fr
+            "bomba", "valvula", // es
+            "pompa", "valvola", // it
+            "valvula", // pt
+            "pomp", "klep", "kraan", // nl
+            "насос", "клапан", "газ", "вентиль", // ru
+            "水泵", "泵", "阀", "阀门", "水阀", "总阀", "燃气", "煤气", "天然气", // zh
+            "ポンプ", "バルブ", "弁", "ガス", // ja
+        ],
+    ),
+    (
+        Group::Irrigation,
+        &[
+            "irrigation", "sprinkler", "sprinklers", "drip line", "lawn watering", "garden watering", // en
+            "bewasserung", "gartenbewasserung", "rasensprenger", // de
+            "arrosage", // fr
+            "riego", "aspersor", // es
+            "irrigazione", "irrigatore", // it
+            "irrigacao", "rega", // pt
+            "besproeiing", "tuinsproeier", // nl
+            "полив", // ru
+            "灌溉", "喷灌", "浇水", "浇花", "洒水器", "喷淋", // zh
+            "散水", "灌水", "スプリンクラー", // ja
         ],
     ),
     (
@@ -400,11 +417,12 @@ fn unmixed(word: String) -> String {
 mod tests {
     use super::*;
 
-    const GROUPS: [Group; 7] = [
+    const GROUPS: [Group; 8] = [
         Group::Entry,
         Group::Heat,
         Group::Critical,
         Group::Flow,
+        Group::Irrigation,
         Group::Watch,
         Group::Network,
         Group::Administration,

@@ -116,7 +116,11 @@ pub const TABLE: &[Row] = &[
     row("generic entry", GENERIC, &[], Tier::Ask, "its name says that it is an entry or a guard")
         .words(Group::Entry),
     row("generic flow", GENERIC, &[], Tier::Ask, "its name says that it moves gas or water")
-        .words(Group::Flow),
+        .words(Group::Flow)
+        .when(When::NotWatering),
+    row("generic irrigation", GENERIC, &[], Tier::Ask, "its name says that it waters: it may flood")
+        .words(Group::Irrigation)
+        .when(When::NotOff),
     row("generic watch", GENERIC, &[], Tier::Ask, "its name says that it warns or watches")
         .words(Group::Watch),
     row("generic network", GENERIC, &[], Tier::Ask, "its name says that the home hangs on it")
@@ -198,6 +202,8 @@ enum When {
     Closes,
     /// Does anything but turn off.
     NotOff,
+    /// Does anything but turn off what waters: a pump that must run is not to be stopped, a sprinkler's is.
+    NotWatering,
     /// Arms a mode that guards less than the present one.
     GuardsLess,
     /// Sets a temperature above so many °C.
@@ -261,6 +267,7 @@ impl When {
             }
             When::Closes => closes(action),
             When::NotOff => action.verb != Verb::TurnOff,
+            When::NotWatering => action.verb != Verb::TurnOff || !named(entity, Group::Irrigation),
             When::GuardsLess => guards_less(action.verb, state.text()),
             When::Hotter(limit) => [Arg::Temperature, Arg::TargetTempHigh]
                 .iter()
@@ -317,7 +324,7 @@ fn guards_less(verb: Verb, present: Option<&str>) -> bool {
 }
 
 /// Whether any name of the entity or its device holds a word of `group`. Ids count too: they are names once given.
-fn named(entity: &Entity, group: Group) -> bool {
+pub(super) fn named(entity: &Entity, group: Group) -> bool {
     let device = entity.device.as_ref().and_then(|device| device.name.as_deref());
     entity
         .all_names()

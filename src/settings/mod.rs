@@ -36,6 +36,7 @@ pub struct Settings {
     pub discovery: Discovery,
     pub http: Http,
     pub agent: Agent,
+    pub ends: Ends,
     pub journal: Journal,
     pub models: ModelsSettings,
     pub voice: voice::Voice,
@@ -147,6 +148,31 @@ pub struct Agent {
     pub queue: usize,
     pub interim_after_seconds: u64,
     pub limits: Limits,
+}
+
+/// After how long what must not last ends by itself.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ends {
+    pub irrigation_minutes: u32,
+    pub heater_minutes: u32,
+    pub longest_minutes: u32,
+}
+
+impl Ends {
+    /// Minutes that may be set: there is always an end, and it is a near one.
+    const RANGE: std::ops::RangeInclusive<u32> = 1..=24 * 60;
+
+    /// The first setting that is out of range, with its value.
+    fn fault(&self) -> Option<(&'static str, u32)> {
+        [
+            ("ends.irrigation_minutes", self.irrigation_minutes),
+            ("ends.heater_minutes", self.heater_minutes),
+            ("ends.longest_minutes", self.longest_minutes),
+        ]
+        .into_iter()
+        .find(|(_, minutes)| !Self::RANGE.contains(minutes))
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -262,6 +288,13 @@ impl Settings {
                 return Err(SettingsError::Value { key, value, expected });
             }
         }
+        if let Some((key, minutes)) = self.ends.fault() {
+            return Err(SettingsError::Value {
+                key,
+                value: minutes.to_string(),
+                expected: "1 to 1440 minutes",
+            });
+        }
         if let Some(fault) = self.models.faults().into_iter().next() {
             return Err(SettingsError::Models(fault.to_string()));
         }
@@ -299,6 +332,7 @@ mod tests {
             ("mqtt.version", "4", "mqtt.version is \"4\""),
             ("home.zone", "Mars/Base", "home.zone is \"Mars/Base\""),
             ("models.mode", "clever", "mode"),
+            ("ends.heater_minutes", "0", "ends.heater_minutes is \"0\""),
         ] {
             let error = Settings::with_overrides(&[], &[(key, value.to_owned())]).unwrap_err().to_string();
             assert!(error.contains(says), "{key}={value}: {error}");

@@ -16,7 +16,7 @@ pub use builtin::{clean, entity_view, find_entities, free_text, get_state};
 pub use catalog::{MOST_LISTED, catalog};
 pub use groups::tool_for;
 pub use hints::{Traits, is_talk, traits_of};
-pub use household::{Household, HouseholdRequest, Interim};
+pub use household::{Household, HouseholdRequest, Interim, Occasion};
 pub use household_calls::{is_household, specs as household_specs};
 pub use request::{Request, ToolError, request};
 
