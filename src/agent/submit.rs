@@ -43,6 +43,27 @@ pub struct Submitted {
     pub result: Pending,
 }
 
+impl Submitted {
+    /// Waits until the task is in the journal: from then on a restart knows of it. A task that ends without getting
+    /// there ends the wait too.
+    pub async fn accepted(mut self) {
+        let first = async {
+            loop {
+                match self.events.recv().await {
+                    // Events are told after the journal has them, and the first of a task is that it was accepted.
+                    Ok(event) if event.task == self.task => return,
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return,
+                }
+            }
+        };
+        tokio::select! {
+            () = first => {}
+            _ = self.result.result() => {}
+        }
+    }
+}
+
 /// The result of a task that may still run. Dropping this does not stop the task.
 #[derive(Clone)]
 pub struct Pending(watch::Receiver<Option<Arc<TaskResult>>>);

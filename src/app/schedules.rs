@@ -28,6 +28,7 @@ struct Origin {
 /// Takes what the scheduler hands over.
 pub async fn fire(app: Weak<App>, event: FireEvent) {
     let Some(app) = app.upgrade() else { return };
+    app.metrics.due(&event);
     match event {
         FireEvent::Due(firing) => app.due(firing.schedule).await,
         FireEvent::Skipped { schedule, late, .. } => {
@@ -108,7 +109,8 @@ impl App {
         };
         for _ in 0..BUSY_TRIES {
             match self.queue.submit(command.clone()).await {
-                Ok(_) => return,
+                // Until the task is in the journal a crash would lose it: the firing stays open so long.
+                Ok(submitted) => return submitted.accepted().await,
                 Err(SubmitError::Busy { .. }) => tokio::time::sleep(BUSY_PAUSE).await,
                 Err(error @ (SubmitError::Stopping | SubmitError::Journal(_))) => {
                     tracing::error!(%error, text = command.text, "what was due could not be started");
