@@ -129,6 +129,7 @@ impl App {
             report: report.clone(),
             clock: clock.clone(),
             zone,
+            ends: settings.ends,
             announce: announcer(late.clone()),
             stop_all: stopper(late.clone()),
         });
@@ -164,6 +165,7 @@ impl App {
             house,
             registry,
             discovery,
+            home_ids: Mutex::new(home.entities.iter().map(|known| known.entity.id.clone()).collect()),
             link,
             topics,
             replies: Default::default(),
@@ -327,40 +329,39 @@ async fn embedded(
     }
 }
 
+/// The settings of the link to an external broker, without what homeloop says of itself there.
+pub fn broker_link(settings: &Settings) -> Result<LinkSettings, BuildError> {
+    let mqtt = &settings.mqtt;
+    let mut link = LinkSettings::new(mqtt.host.clone(), mqtt.port, mqtt.client_id.clone());
+    if !mqtt.username.is_empty() {
+        let password = match given(&mqtt.password_file) {
+            Some(file) => secret(file).map_err(failed("mqtt.password_file"))?,
+            None => SecretString::from(String::new()),
+        };
+        link.credentials = Some(Credentials { user: mqtt.username.clone(), password });
+    }
+    link.tls = mqtt
+        .tls
+        .then(|| TlsSettings { ca_file: given(&mqtt.ca_file).map(Path::to_owned), ..TlsSettings::default() });
+    link.version = if mqtt.version == 3 { Version::V311 } else { Version::V5 };
+    link.keep_alive = std::time::Duration::from_secs(u64::from(mqtt.keep_alive_seconds));
+    link.max_incoming = mqtt.max_packet;
+    Ok(link)
+}
+
 fn link_settings(
     settings: &Settings,
     topics: &Topics,
     broker: Option<SocketAddr>,
     own: Account,
 ) -> Result<LinkSettings, BuildError> {
-    let mqtt = &settings.mqtt;
-    let mut link = match broker {
-        Some(address) => {
-            let mut link =
-                LinkSettings::new(address.ip().to_string(), address.port(), mqtt.client_id.clone());
-            link.credentials = Some(Credentials { user: own.name, password: own.password });
-            link.embedded = true;
-            link
-        }
-        None => {
-            let mut link = LinkSettings::new(mqtt.host.clone(), mqtt.port, mqtt.client_id.clone());
-            if !mqtt.username.is_empty() {
-                let password = match given(&mqtt.password_file) {
-                    Some(file) => secret(file).map_err(failed("mqtt.password_file"))?,
-                    None => SecretString::from(String::new()),
-                };
-                link.credentials = Some(Credentials { user: mqtt.username.clone(), password });
-            }
-            link.tls = mqtt.tls.then(|| TlsSettings {
-                ca_file: given(&mqtt.ca_file).map(Path::to_owned),
-                ..TlsSettings::default()
-            });
-            link
-        }
-    };
-    link.version = if mqtt.version == 3 { Version::V311 } else { Version::V5 };
-    link.keep_alive = std::time::Duration::from_secs(u64::from(mqtt.keep_alive_seconds));
-    link.max_incoming = mqtt.max_packet;
+    let mut link = broker_link(settings)?;
+    if let Some(address) = broker {
+        (link.host, link.port) = (address.ip().to_string(), address.port());
+        link.credentials = Some(Credentials { user: own.name, password: own.password });
+        link.tls = None;
+        link.embedded = true;
+    }
     link.status = Some(Status { topic: topics.status() });
     Ok(link)
 }

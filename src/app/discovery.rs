@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -37,7 +37,7 @@ pub struct Discovered {
     registry: Mutex<Discovery>,
     /// Topics of announcements, those of producers with their own form included.
     filters: Vec<String>,
-    overrides: Overrides,
+    overrides: RwLock<Overrides>,
     enabled: bool,
     prefix: String,
     birth: bool,
@@ -79,7 +79,7 @@ impl Discovered {
         Self {
             filters: registry.subscriptions(),
             registry: Mutex::new(registry),
-            overrides,
+            overrides: RwLock::new(overrides),
             enabled: settings.discovery.enabled,
             prefix: settings.discovery.prefix.clone(),
             birth: settings.discovery.birth,
@@ -90,6 +90,11 @@ impl Discovered {
     /// What must be subscribed to hear announcements.
     pub fn subscriptions(&self) -> Vec<String> {
         if self.enabled { self.filters.clone() } else { Vec::new() }
+    }
+
+    /// Corrections of the home file for what is announced from now on.
+    pub fn correct(&self, overrides: Overrides) {
+        *self.overrides.write().unwrap_or_else(PoisonError::into_inner) = overrides;
     }
 
     fn registry(&self) -> std::sync::MutexGuard<'_, Discovery> {
@@ -163,7 +168,7 @@ impl App {
         initial: Option<Update>,
         message: &Inbound,
     ) {
-        if self.discovery.overrides.apply(&mut entity).hide {
+        if self.discovery.overrides.read().unwrap_or_else(PoisonError::into_inner).apply(&mut entity).hide {
             return;
         }
         let id = entity.id.clone();

@@ -8,6 +8,7 @@ mod household;
 mod mcp;
 mod metrics;
 mod mqtt;
+mod reload;
 mod retained;
 mod schedules;
 mod service;
@@ -29,7 +30,7 @@ use crate::actuate::{Door, NotRecorded, Port, Record};
 use crate::agent::Queue;
 use crate::clock::Clock;
 use crate::devices::registry::Registry;
-use crate::home::{Action, SharedHouse};
+use crate::home::{Action, EntityId, SharedHouse};
 use crate::http::tokens::TokenStore;
 use crate::journal::{Health as JournalHealth, Journal, JournalError};
 use crate::mqtt::broker::EmbeddedBroker;
@@ -40,7 +41,7 @@ use crate::mqtt::topics::Topics;
 use crate::schedule::Scheduler;
 use crate::settings::Settings;
 
-pub use build::{BuildError, Setup};
+pub use build::{BuildError, Setup, broker_link};
 use household::Keeper;
 use metrics::Metrics;
 use mqtt::Replies;
@@ -59,6 +60,8 @@ pub struct App {
     house: SharedHouse,
     registry: Arc<Registry<dyn Port>>,
     discovery: discovery::Discovered,
+    /// The entities that the home file gives, as it was last read.
+    home_ids: Mutex<BTreeSet<EntityId>>,
     link: LinkHandle,
     topics: Topics,
     inbox: Inbox,
@@ -177,23 +180,6 @@ impl App {
                 Err(error) => tracing::warn!(%error, "the journal could not be cut"),
             }
             tokio::time::sleep(DAY).await;
-        }
-    }
-
-    /// Reads home file and policy again. What is broken is told, and the old one stays in force.
-    pub async fn reload(&self) {
-        let policy = match crate::settings::given(&self.settings.policy.file) {
-            Some(file) => crate::settings::policy_file::load(file),
-            None => Ok(crate::policy::Policy::default()),
-        };
-        match policy {
-            Ok(policy) => match self.door.set_policy(policy).await {
-                Ok(()) => tracing::info!("the policy was read again"),
-                Err(error) => {
-                    tracing::error!(%error, "the policy was read again, and open approvals could not be checked")
-                }
-            },
-            Err(error) => tracing::error!(%error, "the policy file is broken; the old policy stays in force"),
         }
     }
 

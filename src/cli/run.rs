@@ -18,7 +18,6 @@ use crate::settings::{Settings, given, policy_file};
 
 pub async fn run(common: Common) -> anyhow::Result<ExitCode> {
     log(common.json);
-    crate::tls_provider();
     let settings = common.settings()?;
     let (home, policy) = load(&settings)?;
     let setup = Setup { settings, home, policy, clock: Clock::system(), open_broker: false, any_port: false };
@@ -83,7 +82,13 @@ async fn wait_for_end(app: &Arc<App>) -> anyhow::Result<()> {
         tokio::select! {
             _ = terminate.recv() => return Ok(()),
             _ = interrupt.recv() => return Ok(()),
-            _ = reload.recv() => app.reload().await,
+            _ = reload.recv() => {
+                let told = app.reload().await;
+                let broken = told.iter().find_map(|sentence| sentence.as_ref().err());
+                // `systemctl status` shows it: a reload that was refused must not look like one that was taken.
+                let status = broken.map_or("home file and policy were read again", String::as_str);
+                let _ = sd_notify::notify(&[sd_notify::NotifyState::Status(status)]);
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ pub const DEMO_HOME: &str = include_str!("../../devices/demo-home.toml");
 pub type HomeFileError = FileError;
 
 /// A home file that was read and checked.
+#[derive(Default)]
 pub struct HomeFile {
     pub places: Places,
     pub scenes: Vec<Scene>,
