@@ -23,7 +23,7 @@ mod timers;
 pub mod when;
 
 pub use plan::{End, FireEvent, Firing, Late, Misfire, NewSchedule, Schedule, State};
-pub use scheduler::{Explanation, Fire, Occurrence, ScheduleError, Scheduler};
+pub use scheduler::{Explanation, Fire, Occurrence, ScheduleError, Scheduler, Waiting};
 pub use timers::{NewTimer, Timer};
 pub use when::{Refusal, When};
 

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::local::{self, Note};
 use super::plan::{FireEvent, NewSchedule, Schedule, State};
@@ -53,6 +53,14 @@ pub struct Scheduler {
     journal: Journal,
     clock: Clock,
     zone: Tz,
+    waiting: watch::Receiver<Waiting>,
+}
+
+/// How much waits for its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waiting {
+    pub schedules: usize,
+    pub timers: usize,
 }
 
 /// When a schedule fires, for people.
@@ -78,9 +86,10 @@ impl Scheduler {
     /// Reads what is stored, tells what was interrupted or missed, and goes on from there.
     pub async fn start(journal: Journal, clock: Clock, zone: Tz, fire: Fire) -> Result<Self, ScheduleError> {
         let (requests, queue) = mpsc::channel(QUEUE);
-        let runner = Runner::load(journal.clone(), clock.clone(), zone, fire).await?;
+        let (count, waiting) = watch::channel(Waiting::default());
+        let runner = Runner::load(journal.clone(), clock.clone(), zone, fire, count).await?;
         tokio::spawn(runner.run(queue));
-        Ok(Self { requests, journal, clock, zone })
+        Ok(Self { requests, journal, clock, zone, waiting })
     }
 
     /// Makes a schedule; it is on disk when this returns.
@@ -134,6 +143,11 @@ impl Scheduler {
     pub async fn timers(&self) -> Result<Vec<Timer>, ScheduleError> {
         let rows = self.journal.timers(RUNNING).await?;
         Ok(rows.into_iter().map(|row| Timer::from_row(row, &self.clock)).collect::<Result<_, _>>()?)
+    }
+
+    /// How much waits for its time now.
+    pub fn waiting(&self) -> Waiting {
+        *self.waiting.borrow()
     }
 
     /// Stops; what is stored goes on at the next start. Firings that were handed over are not waited for.

@@ -33,11 +33,34 @@ async fn s25_no_token_on_any_route_is_401() {
         match route.access {
             Access::Public => public.push(route.path),
             Access::Needs(_) => assert_eq!(response.status, 401, "{} {path}", route.method),
+            // The test is on the same machine.
+            Access::LocalOr(_) => assert_eq!(response.status, 200, "{} {path}", route.method),
         }
     }
     public.sort_unstable();
     assert_eq!(public, PUBLIC);
     assert!(server.fake.submitted.lock().unwrap().is_empty());
+}
+
+/// A scraper on this machine needs no token; whatever was passed on, came from a page or presents a token is asked.
+#[tokio::test]
+async fn metrics_are_open_to_this_machine_alone() {
+    let server = Running::start().await;
+    let command_only = server.token("command-only", TokenKind::Person, &[Scope::Command]);
+    for (headers, expected) in [
+        (vec![], 200),
+        (vec![bearer(&server.owner)], 200),
+        (vec![bearer(&command_only)], 403),
+        (vec!["Authorization: Bearer wrong".to_owned()], 401),
+        (vec!["X-Forwarded-For: 192.0.2.7".to_owned()], 401),
+        (vec!["Forwarded: for=192.0.2.7".to_owned()], 401),
+        (vec!["Via: 1.1 proxy".to_owned()], 401),
+        (vec!["X-Forwarded-For: 192.0.2.7".to_owned(), bearer(&server.owner)], 200),
+    ] {
+        let lines: Vec<&str> = headers.iter().map(String::as_str).collect();
+        let answer = raw(server.address, request("GET", "/metrics", &lines, "")).await;
+        assert_eq!(answer.status, expected, "{headers:?}");
+    }
 }
 
 #[tokio::test]

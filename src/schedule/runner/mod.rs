@@ -9,13 +9,13 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::UNDO;
 use super::alarm::Alarm;
 use super::plan::{NewSchedule, Schedule, State, boottime};
-use super::scheduler::{Fire, ScheduleError};
+use super::scheduler::{Fire, ScheduleError, Waiting};
 use super::timers::{self, NewTimer, Timer};
 use crate::clock::Clock;
 use crate::journal::due::ScheduleChange;
@@ -64,6 +64,7 @@ pub(super) struct Runner {
     armed: Option<DateTime<Utc>>,
     schedules: BTreeMap<String, Schedule>,
     timers: BTreeMap<String, Timer>,
+    count: watch::Sender<Waiting>,
     seen: Seen,
     purged: Instant,
 }
@@ -89,6 +90,7 @@ impl Runner {
         clock: Clock,
         zone: Tz,
         fire: Fire,
+        count: watch::Sender<Waiting>,
     ) -> Result<Self, ScheduleError> {
         let alarm = Alarm::new(&clock).await.map_err(|error| ScheduleError::Start(error.to_string()))?;
         let mut runner = Self {
@@ -102,6 +104,7 @@ impl Runner {
             armed: None,
             schedules: BTreeMap::new(),
             timers: BTreeMap::new(),
+            count,
         };
         // One row that cannot be read must not keep the others from firing.
         for row in runner.journal.schedules(None).await? {
@@ -136,6 +139,8 @@ impl Runner {
             self.run_due().await;
             self.purge().await;
             self.arm().await;
+            let waiting = Waiting { schedules: self.schedules.len(), timers: self.timers.len() };
+            self.count.send_if_modified(|known| std::mem::replace(known, waiting) != waiting);
             tokio::select! {
                 request = requests.recv() => match request {
                     Some(Request::Stop(reply)) => break Some(reply),
