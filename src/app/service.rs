@@ -117,6 +117,10 @@ impl Service for App {
         async move { self.household.cancel_schedule(id, &by).await }.boxed()
     }
 
+    fn restore_schedule<'a>(&'a self, id: &'a str, _by: Principal) -> BoxFuture<'a, Result<(), CancelError>> {
+        async move { self.household.restore_schedule(id).await }.boxed()
+    }
+
     fn events(&self) -> BoxStream<'static, LiveEvent> {
         let (house, clock) = (self.house.clone(), self.clock.clone());
         let tasks = BroadcastStream::new(self.queue.agent().events()).map(|event| match event {

@@ -28,6 +28,7 @@ use super::{mcp, views};
         approvals::answer,
         schedules::list,
         schedules::cancel,
+        schedules::restore,
         events::all,
         health::alive,
         health::ready,

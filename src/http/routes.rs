@@ -25,6 +25,8 @@ pub enum Access {
     Public,
     /// A token with this scope.
     Needs(Scope),
+    /// This machine itself, or a token with this scope from elsewhere: figures without names, for a scraper.
+    LocalOr(Scope),
 }
 
 /// One row of the table.
@@ -53,7 +55,7 @@ pub fn table() -> Vec<Route> {
         row(Method::GET, "/openapi.json", Access::Public, http, on(MethodFilter::GET, openapi::document)),
         row(Method::GET, "/healthz", Access::Public, http, on(MethodFilter::GET, health::alive)),
         row(Method::GET, "/readyz", Access::Public, http, on(MethodFilter::GET, health::ready)),
-        row(Method::GET, "/metrics", READ, http, on(MethodFilter::GET, health::metrics)),
+        row(Method::GET, "/metrics", Access::LocalOr(Scope::Read), http, on(MethodFilter::GET, health::metrics)),
         row(Method::POST, "/api/commands", COMMAND, http, on(MethodFilter::POST, commands::submit)),
         row(Method::GET, "/api/tasks", READ, http, on(MethodFilter::GET, tasks::list)),
         row(Method::GET, "/api/tasks/{id}", READ, http, on(MethodFilter::GET, tasks::one)),
@@ -64,6 +66,7 @@ pub fn table() -> Vec<Route> {
         row(Method::POST, "/api/approvals/{id}", APPROVE, http, on(MethodFilter::POST, approvals::answer)),
         row(Method::GET, "/api/schedules", READ, http, on(MethodFilter::GET, schedules::list)),
         row(Method::DELETE, "/api/schedules/{id}", COMMAND, http, on(MethodFilter::DELETE, schedules::cancel)),
+        row(Method::POST, "/api/schedules/{id}/restore", COMMAND, http, on(MethodFilter::POST, schedules::restore)),
         row(Method::GET, "/api/events", READ, http, on(MethodFilter::GET, events::all)),
         row(Method::GET, "/v1/models", READ, chat, on(MethodFilter::GET, openai::models)),
         row(Method::POST, "/v1/chat/completions", COMMAND, chat, on(MethodFilter::POST, openai::completions)),

@@ -41,6 +41,9 @@ pub trait Service: Send + Sync + 'static {
     /// Removes a schedule, or says that this needs a person's approval.
     fn cancel_schedule<'a>(&'a self, id: &'a str, by: Principal) -> BoxFuture<'a, Result<(), CancelError>>;
 
+    /// Takes back the removal of a schedule, within a day of it.
+    fn restore_schedule<'a>(&'a self, id: &'a str, by: Principal) -> BoxFuture<'a, Result<(), CancelError>>;
+
     /// Everything that happens from now on. A reader that is too slow is told how much it lost.
     fn events(&self) -> BoxStream<'static, LiveEvent>;
 

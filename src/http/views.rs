@@ -330,6 +330,22 @@ pub struct ScheduleView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub next_at: Option<DateTime<Utc>>,
+    /// The next firings, at most three, as the clock of the home shows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<OccurrenceView>,
+    /// Whether a person must approve it each time.
+    #[serde(default)]
+    pub gated: bool,
+}
+
+/// One firing to come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct OccurrenceView {
+    /// `2027-03-28T03:00:00+02:00`.
+    pub local: String,
+    /// What a change of the clocks does to it: `skipped_time`, `repeated_time`…
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A fault, in every answer that is not a success.

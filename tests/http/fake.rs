@@ -226,6 +226,11 @@ impl Service for Fake {
         async { result }.boxed()
     }
 
+    fn restore_schedule<'a>(&'a self, id: &'a str, _by: Principal) -> BoxFuture<'a, Result<(), CancelError>> {
+        let result = if id == "lights" { Ok(()) } else { Err(CancelError::NotFound) };
+        async { result }.boxed()
+    }
+
     fn events(&self) -> BoxStream<'static, LiveEvent> {
         let live = BroadcastStream::new(self.live.subscribe());
         let name = self.names.lock().unwrap().first().cloned().unwrap_or_default();

@@ -34,3 +34,21 @@ pub async fn cancel(
     shared.service.cancel_schedule(&id, caller.principal).await?;
     Ok(StatusCode::NO_CONTENT)
 }
+
+#[utoipa::path(
+    post, path = "/api/schedules/{id}/restore", tag = "schedules", params(("id" = String, Path, example = "lights")),
+    responses(
+        (status = 204, description = "It is active again"),
+        (status = 403, body = ErrorView, description = "It was not removed, or its only time is over"),
+        (status = 404, body = ErrorView),
+    ),
+)]
+/// Takes back the removal of a schedule, within a day of it.
+pub async fn restore(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Fault> {
+    shared.service.restore_schedule(&id, caller.principal).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
