@@ -39,7 +39,7 @@ use writer::{Job, Settle, Writer};
 pub use chain::{Break, Verification};
 pub use error::{Health, JournalError};
 pub use events::{Event, NewEvent, TaskRow};
-pub use open::set_aside;
+pub use open::{exists, holder, set_aside};
 pub use retain::Cut;
 pub use retained::RetainedRow;
 

@@ -53,6 +53,30 @@ pub(super) fn lock(dir: &Path) -> Result<File, JournalError> {
     }
 }
 
+/// Which process holds the directory, as far as it said; `None` where none does. Nothing is made and nothing is kept.
+pub fn holder(dir: &Path) -> Result<Option<String>, JournalError> {
+    let mut file = match File::open(dir.join(LOCK_FILE)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => {
+            let mut pid = String::new();
+            // The number is for the message alone.
+            let _ = file.read_to_string(&mut pid);
+            Ok(Some(pid.trim().to_owned()))
+        }
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+/// Whether there is a journal in the directory.
+pub fn exists(dir: &Path) -> bool {
+    database(dir).exists()
+}
+
 /// The connection that writes, with the schema up to date. Where the file cannot be trusted a copy is kept.
 pub(super) fn writer(dir: &Path) -> Result<Connection, JournalError> {
     let path = database(dir);
