@@ -28,22 +28,29 @@ impl Check {
         if !unknown.is_empty() && !settings.discovery.enabled {
             bail!("the policy names what the home does not have: {}", unknown.join(", "));
         }
+        let places = &house.places;
+        let counts = [
+            ("floors", places.floors.len()),
+            ("areas", places.areas.len()),
+            ("entities", house.len()),
+            ("scenes", house.scenes.len()),
+        ];
+        if common.json {
+            let home: serde_json::Map<String, serde_json::Value> =
+                counts.iter().map(|(what, count)| ((*what).to_owned(), (*count).into())).collect();
+            let files = common.files();
+            let all =
+                serde_json::json!({"settings": files, "home": home, "unknown": unknown, "policy": policy});
+            println!("{}", serde_json::to_string_pretty(&all)?);
+            return Ok(ExitCode::SUCCESS);
+        }
         println!("settings: {} file(s), good", common.files().len());
-        println!(
-            "home: {} floors, {} areas, {} entities, {} scenes",
-            house.places.floors.len(),
-            house.places.areas.len(),
-            house.len(),
-            house.scenes.len()
-        );
+        let counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        println!("home: {}", counts.join(", "));
         for name in unknown {
             println!("policy: {name} is not in the home file; it may still announce itself");
         }
-        if common.json {
-            println!("{}", serde_json::to_string_pretty(&policy)?);
-        } else {
-            print!("{policy}");
-        }
+        print!("{policy}");
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -43,7 +43,6 @@ pub struct Demo {
 impl Demo {
     pub async fn run(self, common: Common) -> anyhow::Result<ExitCode> {
         run::log(common.json);
-        crate::tls_provider();
         let state = Temporary::new()?;
         let settings = settings(&common, &state)?;
         let profiles = Profiles::embedded().context("the built-in device profiles")?;

@@ -31,7 +31,7 @@ impl Journal {
         let dir = common.settings()?.state_dir();
         let journal = journal::Journal::open_read_only(&dir, Clock::system())?;
         match (self.command, self.task) {
-            (Some(Command::Verify), _) => verify(&journal).await,
+            (Some(Command::Verify), _) => verify(&journal, common.json).await,
             (Some(Command::Export), _) => export(&journal).await,
             (None, Some(task)) => trajectory(&journal, &task, common.json).await,
             (None, None) => tasks(&journal, common.json).await,
@@ -39,10 +39,14 @@ impl Journal {
     }
 }
 
-async fn verify(journal: &journal::Journal) -> anyhow::Result<ExitCode> {
+async fn verify(journal: &journal::Journal, json: bool) -> anyhow::Result<ExitCode> {
     match journal.verify().await? {
         Verification::Intact { events, .. } => {
-            println!("intact: {events} events");
+            if json {
+                println!("{}", serde_json::json!({"intact": true, "events": events}));
+            } else {
+                println!("intact: {events} events");
+            }
             Ok(ExitCode::SUCCESS)
         }
         broken @ Verification::Broken { .. } => bail!("the journal was changed: {broken:?}"),

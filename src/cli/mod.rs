@@ -3,10 +3,11 @@
 //! Exit codes: 0 it worked; 1 it did not, and the reason is on standard error; 2 the arguments are wrong (clap's);
 //! 3 a daemon could not be reached.
 
-mod ask;
+mod chat;
 mod check;
 mod client;
 mod demo;
+mod doctor;
 mod eval;
 mod journal;
 mod manual;
@@ -55,9 +56,9 @@ enum Command {
     /// Try it: an embedded broker, a simulated home and the daemon, in a temporary directory.
     Demo(demo::Demo),
     /// Give the running daemon one command and wait for the result.
-    Ask(ask::Ask),
+    Ask(chat::Ask),
     /// Talk to the running daemon, line by line.
-    Chat(ask::Chat),
+    Chat(chat::Chat),
     /// Show the entities of the house with their states.
     Entities(client::Entities),
     /// Show the approvals that wait for a person.
@@ -72,6 +73,8 @@ enum Command {
     Schedules(client::Schedules),
     /// Follow everything that happens.
     Tail,
+    /// Look for faults of the set-up, and say what mends each.
+    Doctor(doctor::Doctor),
     /// Check settings, home file, policy and profiles, and print the effective policy.
     Check(check::Check),
     /// Tell what the rules say about a sentence, or print them.
@@ -90,6 +93,8 @@ enum Command {
 /// Runs the program and gives its exit code.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    // Every subcommand that talks to a daemon or a broker needs it before its first client is built.
+    crate::tls_provider();
     match dispatch(arguments) {
         Ok(code) => code,
         Err(error) => {
@@ -113,6 +118,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Stop(stop) => block_on(stop.run(common)),
         Command::Schedules(schedules) => block_on(schedules.run(common)),
         Command::Tail => block_on(client::tail(common)),
+        Command::Doctor(doctor) => block_on(doctor.run(common)),
         Command::Check(check) => check.run(&common),
         Command::Policy(policy) => policy.run(&common),
         Command::Journal(journal) => block_on(journal.run(common)),

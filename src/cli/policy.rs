@@ -54,7 +54,11 @@ impl PolicyCommand {
         let (home, policy) = load(&settings)?;
         let explain = match self.what {
             What::Show => {
-                print!("{policy}");
+                if common.json {
+                    println!("{}", serde_json::to_string_pretty(&policy)?);
+                } else {
+                    print!("{policy}");
+                }
                 return Ok(ExitCode::SUCCESS);
             }
             What::Explain(explain) => explain,

@@ -80,12 +80,13 @@ pub fn exit_code(exit: &str) -> ExitCode {
 }
 
 /// An approval as a person must see it: every target, never cut.
-pub fn approval(approval: &Value) {
+pub fn approval_text(approval: &Value) -> String {
     let text = |key: &str| clean(approval[key].as_str().unwrap_or_default(), 500);
-    println!("{}  code {}", text("approval_id"), text("match_code"));
+    let mut lines = format!("{}  code {}\n", text("approval_id"), text("match_code"));
     for target in approval["targets"].as_array().into_iter().flatten() {
         let field = |key: &str| clean(target[key].as_str().unwrap_or_default(), 255);
-        println!(
+        let _ = writeln!(
+            lines,
             "  {} - {} ({})  now: {}",
             field("verb").to_uppercase(),
             field("name"),
@@ -93,11 +94,32 @@ pub fn approval(approval: &Value) {
             field("now")
         );
     }
-    println!("  asked by {} over {}: {:?}", text("requested_by"), text("channel"), text("utterance"));
+    let (by, channel) = (text("requested_by"), text("channel"));
+    let _ = writeln!(lines, "  asked by {by} over {channel}: {:?}", text("utterance"));
     for warning in approval["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        println!("  warning: {}", clean(warning, 300));
+        let _ = writeln!(lines, "  warning: {}", clean(warning, 300));
     }
-    println!("  expires in {} s", approval["expires_in_ms"].as_u64().unwrap_or(0) / 1000);
+    let _ = writeln!(lines, "  expires in {} s", approval["expires_in_ms"].as_u64().unwrap_or(0) / 1000);
+    lines
+}
+
+/// A reply for a terminal: its lines, without what a terminal obeys.
+pub fn clean_lines(text: &str) -> String {
+    text.lines().map(|line| clean(line, 2000)).collect::<Vec<_>>().join("\n")
+}
+
+/// What a stop ended.
+pub fn stopped(answer: &Value) -> String {
+    let tasks = answer.get("stopped").or_else(|| answer.get("tasks")).and_then(Value::as_array);
+    match tasks.map(Vec::as_slice) {
+        None => clean(&answer.to_string(), 400),
+        Some([]) => "no task was running; what moved was stopped".to_owned(),
+        Some(tasks) => {
+            let ids: Vec<String> =
+                tasks.iter().map(|task| clean(task.as_str().unwrap_or_default(), 40)).collect();
+            format!("stopped {}", ids.join(", "))
+        }
+    }
 }
 
 /// Entities as a table: id, state, area, name.
@@ -118,7 +140,18 @@ pub fn schedules(schedules: &Value) {
     }
     for schedule in &list {
         let field = |key: &str| clean(schedule[key].as_str().unwrap_or_default(), 200);
-        println!("{}  {}  {}  next {}", field("schedule_id"), field("when"), field("what"), field("next_at"));
+        println!("{}  {}  {}", field("schedule_id"), field("when"), field("what"));
+        for next in schedule["next"].as_array().into_iter().flatten() {
+            let notes: Vec<&str> =
+                next["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let note = match notes.as_slice() {
+                [] => String::new(),
+                notes => format!("  ({})", notes.join(", ").replace('_', " ")),
+            };
+            println!("    next {}{note}", clean(next["local"].as_str().unwrap_or_default(), 40));
+        }
+        let gated = if schedule["gated"] == true { "; a person is asked each time" } else { "" };
+        println!("    made by {}{gated}", field("created_by"));
     }
 }
 
