@@ -114,12 +114,12 @@ async fn people_command_approvers_decide_and_readers_read() {
     assert_eq!(next(&mut arrivals).await.topic, "homeloop/home/command");
 }
 
-/// `deploy/mosquitto/acl` says the same to mosquitto as the roles say to the embedded broker.
+/// `deploy/mosquitto.acl` says the same to mosquitto as the roles say to the embedded broker.
 #[tokio::test]
 async fn the_access_list_for_mosquitto_has_the_same_roles() {
     let names = ["agent", "anna", "boris", "panel", "bridge", "plug", "lock"];
     let logins = names.map(|name| (name.to_owned(), format!("{name}-password"))).to_vec();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/mosquitto/acl");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/mosquitto.acl");
     let acl = Some(std::fs::read_to_string(file).expect("the access list"));
     let Some(mosquitto) = Broker::mosquitto_with(Options { logins, acl, ..Options::default() }).await else {
         return;
