@@ -111,7 +111,7 @@ impl Talk {
                     }
                 }
                 line = answer(&mut self.input), if asked => match line {
-                    Some(line) => self.decide(&line, &waiting).await,
+                    Some(line) => self.decide(&line, &mut waiting).await,
                     // Nobody is left to answer; the daemon goes on without us.
                     None => self.input = None,
                 },
@@ -156,7 +156,7 @@ impl Talk {
     }
 
     /// Takes a line that was typed while something waits. Only the exact words decide.
-    async fn decide(&mut self, line: &str, waiting: &[Value]) {
+    async fn decide(&mut self, line: &str, waiting: &mut Vec<Value>) {
         let (word, end) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         if !matches!(word, "approve" | "deny") {
             if !word.is_empty() {
@@ -169,9 +169,12 @@ impl Talk {
             self.say(&format!("          nothing that waits ends in {end:?}"));
             return;
         };
-        let body = json!({"v": 1, "plan_hash": asked["plan_hash"], "decision": word});
-        if let Err(error) = self.client.post(&format!("/api/approvals/{}", id_of(asked)), &body).await {
-            self.say(&format!("          {error:#}"));
+        let (id, hash) = (id_of(asked), asked["plan_hash"].clone());
+        let body = json!({"v": 1, "plan_hash": hash, "decision": word});
+        match self.client.post(&format!("/api/approvals/{id}"), &body).await {
+            // Its end is told soon; until then it must not be asked about again.
+            Ok(_) => waiting.retain(|asked| id_of(asked) != id),
+            Err(error) => self.say(&format!("          {error:#}")),
         }
     }
 }

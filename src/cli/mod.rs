@@ -92,6 +92,7 @@ enum Command {
 
 /// Runs the program and gives its exit code.
 pub fn main() -> ExitCode {
+    end_with_the_reader();
     let arguments = Arguments::parse();
     // Every subcommand that talks to a daemon or a broker needs it before its first client is built.
     crate::tls_provider();
@@ -102,6 +103,19 @@ pub fn main() -> ExitCode {
             ExitCode::from(if error.is::<client::Unreachable>() { 3 } else { 1 })
         }
     }
+}
+
+/// Ends quietly when whoever reads standard output has seen enough (`homeloop check | head`): the standard library
+/// makes that a panic of the print macros.
+fn end_with_the_reader() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let text = panic.payload_as_str().unwrap_or_default();
+        if text.starts_with("failed printing to stdout") && text.contains("Broken pipe") {
+            std::process::exit(0);
+        }
+        usual(panic);
+    }));
 }
 
 fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
