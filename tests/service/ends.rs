@@ -52,6 +52,12 @@ async fn irrigation_and_heaters_always_get_an_end() {
     assert_eq!(ends.len(), 1, "{ends:?}");
     assert_eq!(ends[0]["gated"], false, "the end waits for nobody: {ends:?}");
 
+    // The end is not to be cancelled while the heater is on.
+    let id = ends[0]["schedule_id"].as_str().expect("an id");
+    assert_eq!(daemon.delete(&format!("/api/schedules/{id}")).await, 403);
+    daemon.say("cancel all schedules").await;
+    assert_eq!(scheduled(&daemon).await.len(), 1);
+
     // Switched on again: the newer end alone counts.
     let again = daemon.say_approved("打开浴室加热器").await;
     assert!(again["reply"].as_str().expect("a reply").contains("45分钟"), "{again}");

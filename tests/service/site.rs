@@ -164,6 +164,12 @@ impl Daemon {
         (response.status().as_u16(), response.json().await.unwrap_or_default())
     }
 
+    /// The status of a DELETE.
+    pub async fn delete(&self, path: &str) -> u16 {
+        let request = self.client.delete(format!("{}{path}", self.http)).bearer_auth(&self.token);
+        soon(path, request.send()).await.expect("an answer").status().as_u16()
+    }
+
     /// Gives a command over HTTP and waits for its result.
     pub async fn say(&self, text: &str) -> Value {
         let (status, result) = self.post("/api/commands", &json!({"text": text})).await;

@@ -196,7 +196,7 @@ fn ends(action: &Action, end: Verb) -> bool {
 }
 
 /// The entity that a schedule ends by itself; `None` for every other schedule.
-fn ends_of(schedule: &Schedule) -> Option<EntityId> {
+pub(super) fn ends_of(schedule: &Schedule) -> Option<EntityId> {
     mark(&schedule.plan.created_by)?.ends
 }
 

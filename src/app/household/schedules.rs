@@ -6,6 +6,7 @@
 use chrono::{TimeDelta, Timelike, Weekday};
 use serde_json::{Value, json};
 
+use super::ends::ends_of;
 use super::{Keeper, said};
 use crate::actuate::Question;
 use crate::home::{Action, Domain, Verb};
@@ -220,7 +221,9 @@ impl Keeper {
         request: &HouseholdRequest,
         lexicon: &Lexicon,
     ) -> Result<Value, String> {
-        let active = self.active().await?;
+        // The end of what must not stay on is no wish of a person's: it goes with the thing itself.
+        let mut active = self.active().await?;
+        active.retain(|schedule| ends_of(schedule).is_none());
         let mine = |schedule: &&Schedule| {
             request
                 .conversation
@@ -265,6 +268,10 @@ impl Keeper {
     /// Cancels one. Removing one that secures the house lowers its safety, so that is for a person who may approve.
     pub async fn cancel_schedule(&self, id: &str, by: &Principal) -> Result<(), CancelError> {
         let schedule = self.scheduler.get(id).await.map_err(|_| CancelError::NotFound)?;
+        if ends_of(&schedule).is_some() {
+            let why = "it ends what must not stay on by itself; switch that off instead".to_owned();
+            return Err(CancelError::Forbidden(why));
+        }
         let intents: Vec<Intent> = serde_json::from_value(schedule.plan.steps.clone()).unwrap_or_default();
         let secures = self.actions(&intents).iter().any(secures);
         if secures && !by.has(crate::policy::Scope::Approve) {
