@@ -47,7 +47,9 @@ async fn result(recorder: &Recorder, id: &str) -> Value {
 }
 
 /// Command, what the reply holds, and entities with what became of them: `reached`, or an outcome's word.
-const COMMANDS: &[(&str, &str, &[(&str, &str)])] = &[
+type Typed = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+const COMMANDS: &[Typed] = &[
     (
         "我要睡觉了，把家里调成睡眠模式",
         "阳台门",
