@@ -13,21 +13,21 @@ type Line = (&'static str, &'static str, Verb, &'static str, &'static str, &'sta
 
 #[rustfmt::skip]
 const LINES: &[Line] = &[
-    ("silent", "light.study", TurnOn, "unconfirmed no_answer", "I asked the study lamp to turn on, but it did not confirm.", "已通知台灯打开，但没有得到确认。"),
+    ("silent", "light.study", TurnOn, "unconfirmed no_answer", "I asked the Desk lamp to turn on, but it did not confirm.", "已通知台灯打开，但没有得到确认。"),
     ("silent", "cover.kitchen_blind", Close, "unconfirmed no_answer", "I asked the Kitchen blind to close, but it did not confirm.", "已通知厨房百叶窗关上，但没有得到确认。"),
-    ("slow", "light.study", TurnOn, "unconfirmed no_answer", "I asked the study lamp to turn on, but it did not confirm.", "已通知台灯打开，但没有得到确认。"),
+    ("slow", "light.study", TurnOn, "unconfirmed no_answer", "I asked the Desk lamp to turn on, but it did not confirm.", "已通知台灯打开，但没有得到确认。"),
     ("slow", "cover.kitchen_blind", Close, "confirmed", "Closed the Kitchen blind.", "已关上厨房百叶窗。"),
-    ("stuck", "light.study", TurnOn, "contradicted opposite", "The study lamp did not turn on: it reports something else.", "台灯没有打开，上报的状态不同。"),
+    ("stuck", "light.study", TurnOn, "contradicted opposite", "The Desk lamp did not turn on: it reports something else.", "台灯没有打开，上报的状态不同。"),
     ("stuck", "cover.kitchen_blind", Close, "contradicted opposite", "The Kitchen blind did not close: it reports something else.", "厨房百叶窗没有关上，上报的状态不同。"),
-    ("contradicting", "light.study", TurnOn, "contradicted opposite", "The study lamp did not turn on: it reports something else.", "台灯没有打开，上报的状态不同。"),
-    ("contradicting", "lock.front_door", Lock, "contradicted opposite", "The front door lock did not lock: it reports something else.", "前门没有上锁，上报的状态不同。"),
+    ("contradicting", "light.study", TurnOn, "contradicted opposite", "The Desk lamp did not turn on: it reports something else.", "台灯没有打开，上报的状态不同。"),
+    ("contradicting", "lock.front_door", Lock, "contradicted opposite", "The Front door did not lock: it reports something else.", "前门没有上锁，上报的状态不同。"),
     ("echo_only", "cover.kitchen_blind", Close, "unconfirmed other_state", "I asked the Kitchen blind to close, but it did not confirm.", "已通知厨房百叶窗关上，但没有得到确认。"),
-    ("echo_only", "climate.air_conditioner", TurnOff, "confirmed", "Turned off the AC.", "已关闭空调。"),
+    ("echo_only", "climate.air_conditioner", TurnOff, "confirmed", "Turned off the Air conditioner.", "已关闭空调。"),
     ("reverting", "cover.kitchen_blind", Close, "confirmed", "Closed the Kitchen blind.", "已关上厨房百叶窗。"),
-    ("offline", "light.study", TurnOn, "not_sent offline", "Nothing was sent to the study lamp: it is offline.", "没有向台灯发送：设备离线。"),
-    ("offline", "lock.front_door", Lock, "not_sent offline", "Nothing was sent to the front door lock: it is offline.", "没有向前门发送：设备离线。"),
-    ("flapping", "light.study", TurnOn, "not_sent offline", "Nothing was sent to the study lamp: it is offline.", "没有向台灯发送：设备离线。"),
-    ("jammed", "lock.front_door", Lock, "contradicted jammed", "The front door lock did not lock: it is jammed.", "前门没有上锁：卡住了。"),
+    ("offline", "light.study", TurnOn, "not_sent offline", "Nothing was sent to the Desk lamp: it is offline.", "没有向台灯发送：设备离线。"),
+    ("offline", "lock.front_door", Lock, "not_sent offline", "Nothing was sent to the Front door: it is offline.", "没有向前门发送：设备离线。"),
+    ("flapping", "light.study", TurnOn, "not_sent offline", "Nothing was sent to the Desk lamp: it is offline.", "没有向台灯发送：设备离线。"),
+    ("jammed", "lock.front_door", Lock, "contradicted jammed", "The Front door did not lock: it is jammed.", "前门没有上锁：卡住了。"),
     ("jammed", "cover.kitchen_blind", Close, "unconfirmed still_moving", "I asked the Kitchen blind to close, but it did not confirm.", "已通知厨房百叶窗关上，但没有得到确认。"),
 ];
 
