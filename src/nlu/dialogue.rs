@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::home::{Action, EntityId};
 
-use super::understanding::{Intent, TimerChange, Understanding};
+use super::understanding::{Intent, ListChange, TimerChange, Understanding};
 
 /// The state of a conversation. Serialisable, a few hundred bytes; the caller keeps one per conversation and
 /// forgets it after some minutes.
@@ -62,8 +62,11 @@ impl Dialogue {
         self.pending = None;
         match understanding {
             Understanding::Act(intents) => {
-                self.actions = intents.iter().filter_map(immediate).flatten().cloned().collect();
-                self.made = intents.iter().rev().find_map(made);
+                // A look at lists and schedules takes nothing from "cancel that".
+                if !intents.iter().all(only_reads) {
+                    self.actions = intents.iter().filter_map(immediate).flatten().cloned().collect();
+                    self.made = intents.iter().rev().find_map(made);
+                }
                 let mut entities: Vec<EntityId> = Vec::new();
                 for action in intents.iter().flat_map(actions_of) {
                     if !entities.contains(&action.entity) {
@@ -89,6 +92,22 @@ impl Dialogue {
             | Understanding::Nothing { .. }
             | Understanding::NotUnderstood { .. } => {}
         }
+    }
+}
+
+fn only_reads(intent: &Intent) -> bool {
+    match intent {
+        Intent::ScheduleQuery
+        | Intent::Timer(TimerChange::Query(_))
+        | Intent::List(ListChange::Read { .. }) => true,
+        Intent::Actions(_)
+        | Intent::Scene(_)
+        | Intent::Schedule { .. }
+        | Intent::ScheduleCancel(_)
+        | Intent::Timer(_)
+        | Intent::List(_)
+        | Intent::Broadcast { .. }
+        | Intent::StopAll => false,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::home::{Category, Entity, House, Name};
 
 use super::clause::Noun;
 use super::kinds::{belongs, classes_in};
-use super::lexicon::Lexicon;
+use super::lexicon::{Lexicon, Phrase, Sense};
 use super::nearest::Known;
 use super::sound::sound;
 use super::vocabulary::Class;
@@ -141,7 +141,8 @@ impl HouseIndex {
                     self.name(keys, Target::Floor(position));
                 }
             }
-            let (id, name, level) = (floor.id.clone(), floor.name.clone(), floor.level);
+            let name = shown(&floor.name, &floor.aliases, lexicon.language);
+            let (id, level) = (floor.id.clone(), floor.level);
             self.floors.push(Place {
                 id,
                 name,
@@ -183,7 +184,7 @@ impl HouseIndex {
             self.part_of_place(&lexicon.keys(&area.name), position, &known, lexicon);
             let floor =
                 area.floor.as_ref().and_then(|id| self.floors.iter().position(|floor| floor.id == *id));
-            let (id, name) = (area.id.clone(), area.name.clone());
+            let (id, name) = (area.id.clone(), shown(&area.name, &area.aliases, lexicon.language));
             self.areas.push(Place { id, name, floor, level: None, outside, keys: lexicon.keys(&area.name) });
         }
     }
@@ -220,7 +221,7 @@ impl HouseIndex {
             outside |= lexicon.is_outside(&keys);
             critical |= lexicon.is_critical(&keys);
             if lexicon.han_numbers {
-                self.han_parts(&keys, position);
+                self.han_parts(&keys, position, lexicon);
                 self.sound(&keys);
             }
             for key in &keys {
@@ -265,9 +266,16 @@ impl HouseIndex {
         }
     }
 
-    /// 石头 of 石头扫地机器人.
-    fn han_parts(&mut self, keys: &[String], position: usize) {
+    /// 石头 of 石头扫地机器人. A part that begins like a command is none: 关灯 is no part of 玄关灯.
+    fn han_parts(&mut self, keys: &[String], position: usize, lexicon: &Lexicon) {
         for start in 0..keys.len() {
+            let commands = |key: &String| {
+                let verb = |phrase: &Phrase| phrase.keys.len() == 1 && phrase.senses.iter().any(is_pred);
+                lexicon.starting(key).iter().any(verb)
+            };
+            if keys.get(start).is_none_or(commands) {
+                continue;
+            }
             for length in 2..=PART.min(keys.len() - start) {
                 if length < keys.len()
                     && let Some(part) = keys.get(start..start + length)
@@ -335,10 +343,21 @@ impl HouseIndex {
     }
 }
 
+/// The name of a place in a language, as far as it has one there.
+fn shown(name: &str, aliases: &[Name], language: &str) -> String {
+    let own = name.chars().any(super::text::is_han) == (language == "zh");
+    let alias = aliases.iter().find(|alias| !own && alias.language.as_deref() == Some(language));
+    alias.map_or_else(|| name.to_owned(), |alias| alias.text.clone())
+}
+
 fn names<'a>(name: &'a str, aliases: &'a [Name]) -> impl Iterator<Item = &'a str> {
     std::iter::once(name).chain(aliases.iter().map(|alias| alias.text.as_str()))
 }
 
 fn is_han(key: &str) -> bool {
     key.chars().next().is_some_and(super::text::is_han)
+}
+
+fn is_pred(sense: &Sense) -> bool {
+    matches!(sense, Sense::Pred(_))
 }

@@ -10,16 +10,24 @@ mod words;
 use super::clause::{Clause, Np, Role};
 use super::index::HouseIndex;
 use super::lattice::Span;
+use super::lexicon::Lexicon;
 use super::text::Token;
 use super::vocabulary::Word;
 
 /// Cuts `row` into clauses. `asking` says that the sentence is a question, where "open" is a state and no verb.
-pub fn clauses(row: &[Span], tokens: &[Token], index: &HouseIndex, han: bool, asking: bool) -> Vec<Clause> {
+pub fn clauses(
+    row: &[Span],
+    tokens: &[Token],
+    index: &HouseIndex,
+    lexicon: &Lexicon,
+    asking: bool,
+) -> Vec<Clause> {
     let mut scanner = Scanner {
         row,
         tokens,
         index,
-        han,
+        lexicon,
+        han: lexicon.han_numbers,
         asking,
         done: Vec::new(),
         clause: Clause::default(),
@@ -94,6 +102,7 @@ struct Scanner<'a> {
     row: &'a [Span],
     tokens: &'a [Token],
     index: &'a HouseIndex,
+    lexicon: &'a Lexicon,
     han: bool,
     asking: bool,
     done: Vec<Cut>,

@@ -165,6 +165,50 @@ fn a_conversation_is_followed() {
     }
 }
 
+/// 关灯 stands inside 玄关灯 and means something else.
+#[test]
+fn a_command_inside_a_name_is_a_command() {
+    let file: HomeFile = serde_json::from_value(serde_json::json!({
+        "id": "names",
+        "areas": [{"id": "hall", "name": "玄关"}, {"id": "study", "name": "书房"}],
+        "entities": [
+            {"id": "light.hall", "name": "玄关灯", "area": "hall", "state": "on"},
+            {"id": "light.study", "name": "书房灯", "area": "study", "state": "on"}
+        ]
+    }))
+    .unwrap();
+    let house = eval::house(&file, now().to_utc());
+    for (text, area, expected) in [
+        ("关灯", None, "ask 2"),
+        ("十分钟后关灯", None, "ask 2"),
+        ("关灯", Some("study"), "turn_off study"),
+        ("十分钟后关灯", Some("study"), "after 600: turn_off study"),
+        ("关玄关灯", None, "turn_off hall"),
+    ] {
+        let got = NLU.understand(&request(text, area), &house, &Dialogue::default());
+        assert_eq!(short(&got), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_was_made_is_cancelled() {
+    let house = house();
+    for (first, then, expected) in [
+        ("in ten minutes turn off the loft light", "cancel that", "ScheduleCancel(Last)"),
+        ("turn on the loft fan", "cancel that", "turn_off loft"),
+        ("dim the den main to a quarter", "cancel that", "nothing"),
+        ("is the loft light on?", "cancel that", "nothing"),
+        ("十分钟后关掉茶室灯", "取消", "ScheduleCancel(Last)"),
+    ] {
+        let mut dialogue = Dialogue::default();
+        dialogue.update(first, &NLU.understand(&request(first, None), &house, &dialogue));
+        let query = NLU.understand(&request("what is scheduled", None), &house, &dialogue);
+        dialogue.update("what is scheduled", &query);
+        let got = NLU.understand(&request(then, None), &house, &dialogue);
+        assert_eq!(short(&got), expected, "{first}; {then}");
+    }
+}
+
 #[test]
 fn languages_are_told_apart() {
     let nlu = &NLU;

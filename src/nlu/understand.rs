@@ -186,7 +186,7 @@ impl Sentence {
     }
 
     pub fn clauses(&self, index: &HouseIndex, lexicon: &Lexicon) -> Vec<Clause> {
-        clauses(&self.row, &self.tokens, index, lexicon.han_numbers, self.asking)
+        clauses(&self.row, &self.tokens, index, lexicon, self.asking)
     }
 
     /// Whether the sentence is nothing but marks and a recogniser's note ("[MUSIC]").

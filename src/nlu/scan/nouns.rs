@@ -49,7 +49,7 @@ impl Scanner<'_> {
             return None;
         }
         if !noun.targets.is_empty() {
-            return Some(noun);
+            return Some(self.of_the_room(span, &noun).unwrap_or(noun));
         }
         if pred && self.takes_verb(position) {
             return None;
@@ -68,6 +68,39 @@ impl Scanner<'_> {
         let named =
             place && self.np.as_ref().is_some_and(|np| np.nouns.iter().any(|noun| !noun.parts.is_empty()));
         (!noun.parts.is_empty() && (!other || named) && !pred).then_some(noun)
+    }
+
+    /// "The living room lights" are those of the room, also where one of them is called "living room light".
+    fn of_the_room(&self, span: &Span, noun: &Noun) -> Option<Noun> {
+        let said = self.text(span).to_lowercase();
+        let item = |item: usize| self.index.items.get(item);
+        let called = |known: usize| {
+            item(known).is_some_and(|item| item.entity.all_names().any(|name| name.to_lowercase() == said))
+        };
+        let entities = noun.entities().count() == noun.targets.len();
+        if !span.plural || !entities || noun.entities().any(called) {
+            return None;
+        }
+        let (kind, place) = self.tokens.get(span.start..span.end)?.split_last()?;
+        let first = place.first()?;
+        let area = self.index.starting(&first.key).iter().find(|entry| {
+            entry.keys.len() == place.len()
+                && entry.keys.iter().zip(place).all(|(key, token)| *key == token.key)
+        })?;
+        let there = |position: &usize| {
+            let place = item(*position).and_then(|item| item.area);
+            place.is_some_and(|place| area.targets.contains(&Target::Area(place)))
+        };
+        let classes = crate::nlu::kinds::classes_in(std::slice::from_ref(&kind.key), self.lexicon);
+        let mut targets: Vec<Target> = classes
+            .iter()
+            .flat_map(|class| self.index.of_class(*class))
+            .filter(|item| there(item) && self.is_of(**item, &classes))
+            .map(|item| Target::Entity(*item))
+            .collect();
+        targets.sort_unstable();
+        targets.dedup();
+        (!targets.is_empty()).then(|| Noun { targets, parts: Vec::new(), ..noun.clone() })
     }
 
     /// Whether a word that is a verb and a thing ("lock", "vacuum") is the verb here.
