@@ -110,8 +110,7 @@ pub fn clean_lines(text: &str) -> String {
 
 /// What a stop ended.
 pub fn stopped(answer: &Value) -> String {
-    let tasks = answer.get("stopped").or_else(|| answer.get("tasks")).and_then(Value::as_array);
-    match tasks.map(Vec::as_slice) {
+    match answer["stopped"].as_array().map(Vec::as_slice) {
         None => clean(&answer.to_string(), 400),
         Some([]) => "no task was running; what moved was stopped".to_owned(),
         Some(tasks) => {

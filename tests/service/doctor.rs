@@ -99,7 +99,10 @@ async fn a_good_set_up_has_no_fault() {
     let said = doctor(&site.config(), &[]).await;
     assert_eq!(said.code, Some(0), "{:#?}", said.findings);
     // Beside the daemon of the same settings there is none either.
-    change(&site, "127.0.0.1:0", "127.0.0.1:18731");
+    // The doctor must know where HTTP is, so that a port is chosen here.
+    let free =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|taken| taken.local_addr()).expect("a port");
+    change(&site, "127.0.0.1:0", &free.to_string());
     let daemon = site.start().await;
     let said = doctor(&site.config(), &[]).await;
     assert_eq!(said.code, Some(0), "{:#?}", said.findings);
