@@ -135,6 +135,18 @@ impl Clock {
     }
 }
 
+/// Time since boot as `governor` reads clocks.
+#[derive(Clone)]
+pub struct SinceBoot(pub Clock);
+
+impl governor::clock::Clock for SinceBoot {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.0.since_boot()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

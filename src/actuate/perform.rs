@@ -214,6 +214,17 @@ impl Door {
         }
     }
 
+    /// Whether sending the plan a second time would change nothing: no motor, no pulse, no step up or down.
+    pub fn is_absolute(&self, plan: &Plan) -> bool {
+        plan.leaves().iter().all(|leaf| {
+            let known = self.known(&leaf.action).zip(self.codecs.codec(&leaf.action.entity));
+            known.is_some_and(|((entity, before), (codec, _))| {
+                let hint = codec.confirm_hint(&leaf.action);
+                Goal::of(&leaf.action, &entity, &before, hint).absolute && direction(&leaf.action).is_none()
+            })
+        })
+    }
+
     /// What became of actions that were sent before the daemon stopped. Nothing is sent: the house is only read, for
     /// as long as the class allows. Without a live report they stay unconfirmed, and that is said.
     pub async fn verify(&self, actions: &[Action]) -> Vec<OutcomeEntry> {

@@ -29,8 +29,12 @@ impl Agent {
             Ok(plan) => plan,
             Err(error) => return self.no_plan(log, id, &error).await,
         };
-        let decided = self.decide(log, &plan);
-        self.tell_decision(log, id, &plan, &decided).await?;
+        let decided = {
+            let _in_turn = log.deciding.lock().await;
+            let decided = self.decide(log, &plan);
+            self.tell_decision(log, id, &plan, &decided).await?;
+            decided
+        };
         match decided.decision() {
             Decision::Allow => {
                 let outcomes = self.perform_free(log, id, &plan, &decided, cancel).await;
@@ -51,9 +55,9 @@ impl Agent {
         }
     }
 
-    fn decide(&self, log: &TaskLog, plan: &Plan) -> Decided {
+    pub(super) fn decide(&self, log: &TaskLog, plan: &Plan) -> Decided {
         log.with_state(|state| {
-            let sent: Vec<Action> = state.calls.values().flat_map(|call| call.sent.iter().cloned()).collect();
+            let sent = state.actions();
             let nobody = nobody();
             let principal = state.command.as_ref().map_or(&nobody, |command| &command.origin);
             let conversation = state.command.as_ref().and_then(|command| command.conversation.as_deref());

@@ -15,8 +15,12 @@ use super::state::{CallState, Phase};
 use super::{Agent, repeat};
 use crate::actuate::OutcomeEntry;
 use crate::journal::JournalError;
-use crate::policy::{Scope, Verdict};
+use crate::model::ToolCall;
+use crate::policy::{Decision, Scope, Verdict};
 use crate::tools::{self, HouseholdRequest, Request, ToolError};
+
+/// Calls on their way.
+pub(super) type Running<'a> = FuturesUnordered<BoxFuture<'a, Result<(), JournalError>>>;
 
 impl Agent {
     /// Runs calls side by side, as many as the limit allows, until each has a result or waits for a person.
@@ -26,13 +30,23 @@ impl Agent {
         ids: &[CallId],
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
-        let mut waiting = ids.iter();
-        let mut running: FuturesUnordered<BoxFuture<'_, Result<(), JournalError>>> = FuturesUnordered::new();
+        self.run_beside(FuturesUnordered::new(), log, ids.to_vec(), cancel).await
+    }
+
+    /// The same, beside calls that run already.
+    pub(super) async fn run_beside<'a>(
+        &'a self,
+        mut running: Running<'a>,
+        log: &'a TaskLog,
+        ids: Vec<CallId>,
+        cancel: &'a Cancel,
+    ) -> Result<(), JournalError> {
+        let mut waiting = ids.into_iter();
         loop {
             while running.len() < self.limits.parallel_calls
                 && let Some(id) = waiting.next()
             {
-                running.push(Box::pin(self.run_call(log, id, cancel)));
+                running.push(Box::pin(async move { self.run_call(log, &id, cancel).await }));
             }
             match running.next().await {
                 Some(done) => done?,
@@ -41,7 +55,12 @@ impl Agent {
         }
     }
 
-    async fn run_call(&self, log: &TaskLog, id: &CallId, cancel: &Cancel) -> Result<(), JournalError> {
+    pub(super) async fn run_call(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        cancel: &Cancel,
+    ) -> Result<(), JournalError> {
         let Some(state) = log.with_state(|state| state.calls.get(id).cloned()) else { return Ok(()) };
         if cancel.exit().is_some() {
             return self
@@ -63,15 +82,69 @@ impl Agent {
         state: &CallState,
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
-        if let Some(why) = log.with_state(|task| repeat::blocked(task, id, &state.call, false)) {
-            return self.end(log, id, json!({"error": "repeated", "message": why}), true).await;
-        }
         let prefix = self.prefix();
         let asked = tools::request(&state.call, &prefix.tools, &self.house.read());
-        match asked {
-            Ok(request) => self.carry_out(log, id, request, cancel).await,
-            Err(error) => self.refuse_call(log, id, &error).await,
+        let request = match asked {
+            Ok(request) => request,
+            Err(error) => return self.refuse_call(log, id, &error).await,
+        };
+        match self.held_back(log, id, state, &request) {
+            Some((error, why)) => self.end(log, id, json!({"error": error, "message": why}), true).await,
+            None => self.carry_out(log, id, request, cancel).await,
         }
+    }
+
+    /// Why a well-formed call does not run: it repeats itself, or what it needs has failed too often.
+    fn held_back(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        state: &CallState,
+        request: &Request,
+    ) -> Option<(&'static str, String)> {
+        log.with_state(|task| {
+            let house = self.house.read();
+            let changed = |earlier: &CallId, call: &CallState| match request {
+                Request::GetState(ids) => {
+                    repeat::reads_otherwise(call, &tools::get_state(ids, &house, self.clock.now()))
+                }
+                Request::FindEntities { query, area, domain } => {
+                    let (area, domain) = (area.as_deref(), domain.as_deref());
+                    let now = tools::find_entities(query, area, domain, &house, self.clock.now());
+                    repeat::reads_otherwise(call, &now)
+                }
+                Request::Actions(_) | Request::Scene(_) => {
+                    let outcomes = task.outcomes.get(earlier).map(Vec::as_slice).unwrap_or_default();
+                    repeat::is_undone(outcomes, &house)
+                }
+                Request::Household(_) | Request::AskUser(_) | Request::Finish { .. } => false,
+            };
+            if let Some(why) = repeat::blocked(task, id, &state.call, changed) {
+                return Some(("repeated", why));
+            }
+            let actions = match request {
+                Request::Actions(actions) => actions.as_slice(),
+                Request::Scene(_)
+                | Request::GetState(_)
+                | Request::FindEntities { .. }
+                | Request::AskUser(_)
+                | Request::Finish { .. }
+                | Request::Household(_) => &[],
+            };
+            repeat::paused_tool(task, &state.call.name, &self.limits)
+                .or_else(|| repeat::paused_entity(task, actions, &self.limits))
+                .map(|why| ("paused", why))
+        })
+    }
+
+    /// Whether a call is one of actions that nobody is asked about and that could as well be sent twice.
+    pub(super) fn is_free(&self, log: &TaskLog, call: &ToolCall) -> bool {
+        let prefix = self.prefix();
+        let asked = tools::request(call, &prefix.tools, &self.house.read());
+        let Ok(Request::Actions(actions)) = asked else { return false };
+        self.door.plan(&actions).is_ok_and(|plan| {
+            self.door.is_absolute(&plan) && self.decide(log, &plan).decision() == Decision::Allow
+        })
     }
 
     async fn carry_out(
@@ -162,8 +235,14 @@ impl Agent {
         }
     }
 
+    /// The error of a call that cannot run; of a malformed one also how often that has happened in a row.
     async fn refuse_call(&self, log: &TaskLog, id: &CallId, error: &ToolError) -> Result<(), JournalError> {
-        self.end(log, id, error.to_json(), true).await
+        let mut told = error.to_json();
+        if error.is_malformed() {
+            let attempt = log.with_state(repeat::malformed_in_a_row) + 1;
+            told["attempt"] = json!(format!("{attempt} of {}", self.limits.malformed_in_a_row));
+        }
+        self.end(log, id, told, true).await
     }
 
     /// Outcomes and the one result of a call that acted.

@@ -8,8 +8,8 @@ use crate::clock::Clock;
 use crate::model::Dialogues;
 use crate::nlu::Dialogue;
 
-/// Exchanges that a model is shown.
-const EXCHANGES: usize = 6;
+/// Exchanges that are kept; how many of them a model is shown is a setting.
+const EXCHANGES: usize = 32;
 /// Conversations kept at once; the longest silent one goes first.
 const CONVERSATIONS: usize = 256;
 /// A conversation that was silent for so long is over.
@@ -42,9 +42,13 @@ impl Conversations {
         Self { clock, open: Arc::default() }
     }
 
-    /// The last exchanges, oldest first. A command without a conversation has no history.
-    pub fn history(&self, id: Option<&str>) -> Vec<Exchange> {
-        self.with(id, |conversation| conversation.exchanges.iter().cloned().collect()).unwrap_or_default()
+    /// The last exchanges, at most `most`, oldest first. A command without a conversation has no history.
+    pub fn history(&self, id: Option<&str>, most: usize) -> Vec<Exchange> {
+        self.with(id, |conversation| {
+            let skipped = conversation.exchanges.len().saturating_sub(most);
+            conversation.exchanges.iter().skip(skipped).cloned().collect()
+        })
+        .unwrap_or_default()
     }
 
     pub fn add(&self, id: Option<&str>, exchange: Exchange) {

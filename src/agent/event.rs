@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::Period;
 use super::command::Command;
 use crate::actuate::{Ledger, OutcomeEntry};
 use crate::home::{Action, EntityId};
@@ -19,11 +20,36 @@ pub enum Event {
     /// Always the first. Published as `accepted`.
     Accepted { command: Command },
     /// A turn was asked of a model.
-    TurnStarted { turn: u32, model: String },
+    TurnStarted {
+        turn: u32,
+        model: String,
+        /// The budget that is spent, so that the offline understanding alone takes this turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Period>,
+    },
+    /// A call that starts while the model still speaks. [`Event::ModelSaid`] names it again with the others.
+    Called { turn: u32, call: CallId, tool: ToolCall },
     /// What the model said in that turn; only complete calls are in it.
-    ModelSaid { turn: u32, text: String, calls: Vec<(CallId, ToolCall)>, stop: Stop, usage: Usage },
+    ModelSaid {
+        turn: u32,
+        text: String,
+        calls: Vec<(CallId, ToolCall)>,
+        stop: Stop,
+        usage: Usage,
+        /// Who took the turn, where a router chose.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
     /// The turn failed for good (after retries and fallbacks).
-    ModelFailed { turn: u32, error: String },
+    ModelFailed {
+        turn: u32,
+        error: String,
+        #[serde(default)]
+        failure: Failure,
+        /// Attempts that failed are paid for too.
+        #[serde(default)]
+        usage: Usage,
+    },
     /// A call became a plan, and policy decided about it.
     Decided {
         call: CallId,
@@ -76,6 +102,7 @@ impl Event {
         match self {
             Event::Accepted { .. } => "accepted",
             Event::TurnStarted { .. } => "turn_started",
+            Event::Called { .. } => "called",
             Event::ModelSaid { .. } => "model_said",
             Event::ModelFailed { .. } => "model_failed",
             Event::Decided { .. } => "decided",
@@ -97,6 +124,7 @@ impl Event {
             Event::Outcome { entry, .. } => vec![entry.action.entity.as_str()],
             Event::Accepted { .. }
             | Event::TurnStarted { .. }
+            | Event::Called { .. }
             | Event::ModelSaid { .. }
             | Event::ModelFailed { .. }
             | Event::Interim { .. }
@@ -114,6 +142,7 @@ impl Event {
             Event::ApprovalAsked { .. } | Event::ApprovalEnded { .. } => true,
             Event::Accepted { .. }
             | Event::TurnStarted { .. }
+            | Event::Called { .. }
             | Event::ModelSaid { .. }
             | Event::ModelFailed { .. }
             | Event::Decided { .. }
@@ -123,6 +152,17 @@ impl Event {
             | Event::Finished { .. } => false,
         }
     }
+}
+
+/// Why a turn failed, as far as the loop can do something about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// No model could take it.
+    #[default]
+    Model,
+    /// The conversation no longer fits the model: with less of it the model is asked again.
+    ContextFull,
 }
 
 /// How a task ended.

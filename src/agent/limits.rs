@@ -28,10 +28,18 @@ pub struct Limits {
     pub result_bytes: usize,
     /// Bytes of all tool results of a turn together.
     pub turn_result_bytes: usize,
+    /// Failures in a row that pause an entity or a tool for the rest of the task.
+    pub failures_to_pause: u32,
     /// Tokens of one answer.
     pub answer_tokens: u32,
+    /// Tokens of an answer that is asked for again because its limit cut it.
+    pub larger_answer_tokens: u32,
     /// Times that a truncated or paused answer is continued.
     pub continuations: u32,
+    /// Times that a conversation too long for the model is shortened and asked again.
+    pub shortenings: u32,
+    /// Earlier commands of the same conversation that a model is shown.
+    pub history: usize,
 }
 
 impl Default for Limits {
@@ -47,8 +55,12 @@ impl Default for Limits {
             parallel_calls: 8,
             result_bytes: 4 * 1024,
             turn_result_bytes: 16 * 1024,
+            failures_to_pause: 3,
             answer_tokens: 1024,
+            larger_answer_tokens: 4096,
             continuations: 3,
+            shortenings: 1,
+            history: 6,
         }
     }
 }

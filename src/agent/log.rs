@@ -35,6 +35,10 @@ pub struct TaskLog {
     journal: Journal,
     bus: Bus,
     clock: Clock,
+    /// When this run of the task began.
+    pub begun: tokio::time::Instant,
+    /// Decisions are made one after the other: each sees what those before it allowed.
+    pub deciding: tokio::sync::Mutex<()>,
     inner: Mutex<Inner>,
 }
 
@@ -47,7 +51,8 @@ struct Inner {
 impl TaskLog {
     pub fn new(task: String, journal: Journal, bus: Bus, clock: Clock) -> Self {
         let inner = Inner { state: TaskState::default(), number: 0, worked: Duration::ZERO };
-        Self { task, journal, bus, clock, inner: Mutex::new(inner) }
+        let begun = tokio::time::Instant::now();
+        Self { task, journal, bus, clock, begun, deciding: Default::default(), inner: Mutex::new(inner) }
     }
 
     /// Goes on with a task from the events that the journal holds.

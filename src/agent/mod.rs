@@ -16,6 +16,7 @@
 //! that task alone, with a result. What may happen is decided in `policy`, what is sent in `actuate`.
 
 mod act;
+mod budget;
 mod calls;
 mod command;
 mod conversation;
@@ -24,6 +25,7 @@ mod limits;
 mod log;
 mod next;
 mod prompt;
+mod rate;
 mod repeat;
 mod reply;
 mod run;
@@ -32,6 +34,7 @@ mod submit;
 mod turn;
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use chrono::DateTime;
 use chrono_tz::Tz;
@@ -39,23 +42,26 @@ use chrono_tz::Tz;
 use crate::actuate::Door;
 use crate::clock::Clock;
 use crate::home::SharedHouse;
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError};
 use crate::model::{Model, Report};
 use crate::tools::Household;
 
+pub use budget::{Balance, Budget, Period};
 pub use command::Command;
 pub use conversation::{Conversations, Exchange};
-pub use event::{CallId, Event, Exit};
+pub use event::{CallId, Event, Exit, Failure};
 pub use limits::Limits;
 pub use log::{Bus, TaskEvent, TaskLog};
 pub use next::{Step, Why, next};
 pub use prompt::{Prefix, prefix};
 pub use state::{CallState, Phase, TaskState, Turn};
-pub use submit::{Queue, SubmitError, Submitted, TaskResult};
+pub use submit::{Queue, QueueLimits, SubmitError, Submitted, TaskResult};
 
 // Defined lower down, where policy and the door can reach them; the loop's readers find them here too.
 pub use crate::actuate::{Ledger, Outcome, OutcomeEntry};
 pub use crate::policy::{Channel, Decision, Principal, Scope, Verdict};
+
+use budget::Purse;
 
 /// Everything that the loop stands on.
 pub struct Parts {
@@ -63,6 +69,8 @@ pub struct Parts {
     pub door: Arc<Door>,
     pub journal: Journal,
     pub model: Arc<dyn Model>,
+    /// The same without any language model: takes the turns when the money is spent.
+    pub frugal: Arc<dyn Model>,
     /// Takes plans that were understood before, and reports on them.
     pub offline: Arc<dyn Model>,
     pub household: Arc<dyn Household>,
@@ -70,7 +78,12 @@ pub struct Parts {
     pub conversations: Conversations,
     pub clock: Clock,
     pub zone: Tz,
+    /// Language of the home: that of what a language model is told (`en`, `zh`).
+    pub language: String,
     pub limits: Limits,
+    pub budget: Budget,
+    /// How long a person who speaks waits before hearing that it takes longer.
+    pub interim_after: Duration,
 }
 
 /// Runs commands. Cheap to share behind an `Arc`.
@@ -79,13 +92,17 @@ pub struct Agent {
     door: Arc<Door>,
     journal: Journal,
     model: Arc<dyn Model>,
+    frugal: Arc<dyn Model>,
     offline: Arc<dyn Model>,
     household: Arc<dyn Household>,
     report: Report,
     conversations: Conversations,
     clock: Clock,
     zone: Tz,
+    language: String,
     limits: Limits,
+    purse: Purse,
+    interim_after: Duration,
     bus: Bus,
     /// The prefix of the house at a revision; made again when the registry changes.
     prefix: Mutex<Option<(u64, Prefix)>>,
@@ -96,18 +113,23 @@ const LISTENING: usize = 4096;
 
 impl Agent {
     pub fn new(parts: Parts) -> Self {
+        let purse = Purse::new(parts.budget, parts.journal.clone(), parts.clock.clone(), parts.zone);
         Self {
             house: parts.house,
             door: parts.door,
             journal: parts.journal,
             model: parts.model,
+            frugal: parts.frugal,
             offline: parts.offline,
             household: parts.household,
             report: parts.report,
             conversations: parts.conversations,
             clock: parts.clock,
             zone: parts.zone,
+            language: parts.language,
             limits: parts.limits,
+            purse,
+            interim_after: parts.interim_after,
             bus: tokio::sync::broadcast::channel(LISTENING).0,
             prefix: Mutex::new(None),
         }
@@ -125,11 +147,16 @@ impl Agent {
         match &*known {
             Some((revision, prefix)) if *revision == house.revision() => prefix.clone(),
             Some(_) | None => {
-                let made = prompt::prefix(&house);
+                let made = prompt::prefix(&house, &self.language);
                 *known = Some((house.revision(), made.clone()));
                 made
             }
         }
+    }
+
+    /// What language models have cost today and this month, and what they may cost.
+    pub async fn balance(&self) -> Result<Balance, JournalError> {
+        self.purse.balance().await
     }
 
     fn now_local(&self) -> DateTime<Tz> {

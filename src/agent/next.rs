@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::event::{CallId, Exit};
+use super::event::{CallId, Exit, Failure};
 use super::limits::Limits;
 use super::repeat;
 use super::state::{Phase, TaskState, Turn};
@@ -32,10 +32,12 @@ pub enum Why {
     First,
     /// The calls of the last turn have their results.
     Results,
-    /// The last answer was cut by its token limit; it gets more room.
+    /// The last answer was cut by its token limit; it is asked for again, with more room.
     Truncated,
-    /// The provider paused and asks to be called again.
-    Paused,
+    /// The answer was cut even so, or the provider paused: it goes on from where it stopped.
+    Continued,
+    /// The conversation was too long for the model; it is asked again with less of it.
+    TooLong,
 }
 
 /// Decides the next step. `worked` is the time spent in model turns and tools, without waiting for people and devices.
@@ -43,8 +45,13 @@ pub fn next(state: &TaskState, limits: &Limits, worked: Duration) -> Step {
     if let Some(exit) = state.finished {
         return Step::Finish(exit);
     }
-    if state.model_error.is_some() {
-        return Step::Finish(Exit::ModelFailed);
+    if let Some(failure) = state.failure {
+        return match failure {
+            Failure::Model if worked >= limits.work() => Step::Finish(Exit::Deadline),
+            Failure::Model => Step::Finish(Exit::ModelFailed),
+            Failure::ContextFull if state.too_long > limits.shortenings => Step::Finish(Exit::ContextFull),
+            Failure::ContextFull => call_model(state, limits, worked, Why::TooLong),
+        };
     }
     let Some(turn) = state.turns.last() else { return call_model(state, limits, worked, Why::First) };
     if let Some(step) = unfinished(state) {
@@ -64,8 +71,7 @@ pub fn next(state: &TaskState, limits: &Limits, worked: Duration) -> Step {
     match turn.stop {
         Stop::Ended => Step::Finish(Exit::Done),
         Stop::Refused => Step::Finish(Exit::Declined),
-        Stop::Truncated => continue_answer(state, limits, worked, Why::Truncated),
-        Stop::Paused => continue_answer(state, limits, worked, Why::Paused),
+        Stop::Truncated | Stop::Paused => continue_answer(state, limits, worked),
     }
 }
 
@@ -108,13 +114,16 @@ fn call_model(state: &TaskState, limits: &Limits, worked: Duration, why: Why) ->
     Step::CallModel { why, tool_choice: if last { ToolChoice::None } else { ToolChoice::Auto } }
 }
 
-fn continue_answer(state: &TaskState, limits: &Limits, worked: Duration, why: Why) -> Step {
+/// An answer without calls that is not complete: once more with more room, then on from where it stopped.
+fn continue_answer(state: &TaskState, limits: &Limits, worked: Duration) -> Step {
     let unfinished =
         |turn: &&Turn| matches!(turn.stop, Stop::Truncated | Stop::Paused) && turn.calls.is_empty();
-    let so_far = state.turns.iter().rev().take_while(unfinished).count();
-    if so_far > usize::try_from(limits.continuations).unwrap_or(usize::MAX) {
+    let row: Vec<&Turn> = state.turns.iter().rev().take_while(unfinished).collect();
+    let again = usize::from(row.last().is_some_and(|first| first.stop == Stop::Truncated));
+    if row.len() > usize::try_from(limits.continuations).unwrap_or(usize::MAX).saturating_add(again) {
         return Step::Finish(Exit::Done);
     }
+    let why = if row.len() == 1 && again == 1 { Why::Truncated } else { Why::Continued };
     call_model(state, limits, worked, why)
 }
 

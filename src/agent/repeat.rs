@@ -1,68 +1,159 @@
-//! Repetition: the same call again and again, cycles, and failures alike.
+//! Repetition: the same call again and again, cycles, failures alike, and what failed too often in a row.
 //!
-//! Two questions are answered, both pure: may this call run now ([`blocked`]), and is the task going in circles
-//! ([`verdict`])? A read may be repeated when the state changed in between; the caller says whether it did.
+//! Pure. May this call run now ([`blocked`], [`paused_tool`], [`paused_entity`]), and is the task going in circles
+//! ([`verdict`])? A call may be repeated when the state changed in between; the caller says whether it did.
+
+use serde_json::Value;
 
 use super::event::{CallId, Exit};
 use super::limits::Limits;
 use super::state::{CallState, Phase, TaskState};
+use crate::actuate::OutcomeEntry;
+use crate::home::{Action, EntityId, House};
 use crate::model::ToolCall;
 use crate::tools::{is_read, normal_arguments};
 
 /// Why a call must not run again, as a sentence for the model; `None` when it may.
 ///
-/// An action is blocked the second time, a read the third, unless `changed` says that the house changed since.
-pub fn blocked(state: &TaskState, id: &CallId, call: &ToolCall, changed: bool) -> Option<String> {
-    if changed {
-        return None;
-    }
+/// An action is blocked the second time, a read the third, unless `changed` says of the last such call that the house
+/// is no longer as that one left or read it.
+pub fn blocked(
+    state: &TaskState,
+    id: &CallId,
+    call: &ToolCall,
+    changed: impl FnOnce(&CallId, &CallState) -> bool,
+) -> Option<String> {
     let arguments = normal_arguments(call);
-    let before = state
-        .turns
-        .iter()
-        .flat_map(|turn| &turn.calls)
-        .take_while(|earlier| *earlier != id)
-        .filter_map(|earlier| state.calls.get(earlier))
-        .filter(|earlier| earlier.call.name == call.name && normal_arguments(&earlier.call) == arguments)
+    let before: Vec<(&CallId, &CallState)> = calls(state)
+        .take_while(|(earlier, _)| *earlier != id)
+        .filter(|(_, earlier)| earlier.call.name == call.name && normal_arguments(&earlier.call) == arguments)
         // A malformed or refused call may be sent again once it is right: only calls that ran count.
-        .filter(|earlier| {
+        .filter(|(_, earlier)| {
             !matches!(earlier.phase, Phase::Ended { is_error: true, .. }) || !earlier.sent.is_empty()
         })
-        .count();
+        .collect();
     let allowed = if is_read(&call.name) { 2 } else { 1 };
-    (before >= allowed).then(|| {
-        format!(
-            "not run: {} was called with the same arguments {before} time(s) before and nothing changed since; \
-             use the earlier result, try something else, or report what happened",
-            call.name
-        )
+    let (last_id, last) = before.last()?;
+    if before.len() < allowed || changed(last_id, last) {
+        return None;
+    }
+    Some(format!(
+        "not run: {} was called with the same arguments before and nothing changed since; \
+         use the earlier result, try something else, or report what happened",
+        call.name
+    ))
+}
+
+/// Whether a read that was made before would say something else now. Ages alone are nothing new.
+pub fn reads_otherwise(before: &CallState, now: &Value) -> bool {
+    let before = before.result().and_then(|(content, _)| serde_json::from_str::<Value>(content).ok());
+    before.is_none_or(|before| without_ages(before) != without_ages(now.clone()))
+}
+
+fn without_ages(mut content: Value) -> Value {
+    match &mut content {
+        Value::Object(fields) => {
+            fields.shift_remove("age_seconds");
+            for value in fields.values_mut() {
+                *value = without_ages(value.take());
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                *item = without_ages(item.take());
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    content
+}
+
+/// Whether an entity that an earlier call brought into the wished state reports another value by now.
+pub fn is_undone(outcomes: &[OutcomeEntry], house: &House) -> bool {
+    outcomes.iter().filter(|entry| entry.outcome.is_wished()).any(|entry| {
+        let now = house.state(entry.action.entity.as_str()).and_then(|state| state.text());
+        entry.reported.as_deref().zip(now).is_some_and(|(then, now)| then != now)
     })
+}
+
+/// Why no further call of a tool may run: it failed so often in a row, whatever the arguments were. Failures of
+/// devices do not count here, they are [`paused_entity`]'s; malformed calls end the task by themselves.
+pub fn paused_tool(state: &TaskState, tool: &str, limits: &Limits) -> Option<String> {
+    let failures = calls(state)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .filter(|(_, call)| call.call.name == tool)
+        .filter_map(|(id, call)| Some((id, call.result()?)))
+        .take_while(|(id, (content, is_error))| {
+            *is_error && !is_malformed(content) && state.outcomes.get(*id).is_none_or(Vec::is_empty)
+        })
+        .count();
+    is_enough(failures, limits).then(|| {
+        format!("not run: {tool} failed {failures} times in a row and is paused for this task; report what happened")
+    })
+}
+
+/// Why actions must not run: one of their entities failed so often in a row in this task.
+pub fn paused_entity(state: &TaskState, actions: &[Action], limits: &Limits) -> Option<String> {
+    actions.iter().map(|action| &action.entity).find_map(|entity| {
+        let failures = failures_of(state, entity);
+        is_enough(failures, limits).then(|| {
+            format!(
+                "not run: {entity} failed {failures} times in a row and is paused for this task; \
+                 leave it out, and report that it does not do as it is told"
+            )
+        })
+    })
+}
+
+fn failures_of(state: &TaskState, entity: &EntityId) -> usize {
+    let outcomes: Vec<&OutcomeEntry> = calls(state)
+        .filter_map(|(id, _)| state.outcomes.get(id))
+        .flatten()
+        .filter(|entry| entry.action.entity == *entity)
+        .collect();
+    outcomes.iter().rev().take_while(|entry| !entry.outcome.is_wished()).count()
+}
+
+fn is_enough(failures: usize, limits: &Limits) -> bool {
+    failures >= usize::try_from(limits.failures_to_pause.max(1)).unwrap_or(usize::MAX)
+}
+
+/// Malformed calls in a row at the end of the task so far.
+pub fn malformed_in_a_row(state: &TaskState) -> usize {
+    let ended: Vec<(&str, bool)> = calls(state).filter_map(|(_, call)| call.result()).collect();
+    ended.iter().rev().take_while(|(content, is_error)| *is_error && is_malformed(content)).count()
+}
+
+fn is_malformed(content: &str) -> bool {
+    content.starts_with("{\"error\":\"malformed\"")
 }
 
 /// Ends a task that goes in circles: too many malformed calls in a row, failures alike, or a cycle of up to four.
 pub fn verdict(state: &TaskState, limits: &Limits) -> Option<Exit> {
-    let calls: Vec<&CallState> =
-        state.turns.iter().flat_map(|turn| &turn.calls).filter_map(|id| state.calls.get(id)).collect();
-    let errors = calls.iter().rev().map_while(|call| match &call.phase {
-        Phase::Ended { content, is_error: true } => Some((call, content)),
-        Phase::Ended { is_error: false, .. }
-        | Phase::Open
-        | Phase::Waiting { .. }
-        | Phase::Answered { .. } => None,
-    });
-    let malformed = errors.clone().take_while(|(_, content)| content.contains("\"malformed\"")).count();
-    if malformed >= usize::try_from(limits.malformed_in_a_row).unwrap_or(usize::MAX) {
+    if malformed_in_a_row(state) >= usize::try_from(limits.malformed_in_a_row).unwrap_or(usize::MAX) {
         return Some(Exit::Malformed);
     }
-    let mut alike = errors.map(|(call, content)| (&call.call.name, normal_arguments(&call.call), content));
-    if let Some(first) = alike.next() {
-        let count = 1 + alike.take_while(|other| *other == first).count();
-        if count >= usize::try_from(limits.failures_alike).unwrap_or(usize::MAX) {
+    let ended: Vec<(&str, String, &str, bool)> = calls(state)
+        .filter_map(|(_, call)| {
+            let (content, is_error) = call.result()?;
+            Some((call.call.name.as_str(), normal_arguments(&call.call), content, is_error))
+        })
+        .collect();
+    if let Some(last) = ended.last().filter(|(.., is_error)| *is_error) {
+        let alike = ended.iter().rev().take_while(|other| *other == last).count();
+        if alike >= usize::try_from(limits.failures_alike).unwrap_or(usize::MAX) {
             return Some(Exit::Repetition);
         }
     }
-    let keys: Vec<(String, String)> =
-        calls.iter().map(|call| (call.call.name.clone(), normal_arguments(&call.call))).collect();
+    // A call that tells something new each time is no circle.
+    let keys: Vec<(&str, &str, Value)> = ended
+        .iter()
+        .map(|(name, arguments, content, _)| {
+            (*name, arguments.as_str(), without_ages(serde_json::from_str(content).unwrap_or_default()))
+        })
+        .collect();
     (1..=4).any(|period| is_cycle(&keys, period)).then_some(Exit::Repetition)
 }
 
@@ -73,23 +164,10 @@ fn is_cycle<T: PartialEq>(keys: &[T], period: usize) -> bool {
     tail.iter().zip(tail.iter().skip(period)).all(|(one, other)| one == other)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::is_cycle;
-
-    #[test]
-    fn cycles_up_to_period_four_are_seen_after_three_rounds() {
-        for (calls, period, cycle) in [
-            ("aaa", 1, true),
-            ("xaab", 1, false),
-            ("ababab", 2, true),
-            ("abab", 2, false),
-            ("xabcabcabc", 3, true),
-            ("abcdabcdabcd", 4, true),
-            ("abcdabcdabce", 4, false),
-        ] {
-            let calls: Vec<char> = calls.chars().collect();
-            assert_eq!(is_cycle(&calls, period), cycle, "{calls:?}");
-        }
-    }
+/// All calls in the order in which the model made them.
+fn calls(state: &TaskState) -> impl Iterator<Item = (&CallId, &CallState)> {
+    state.turns.iter().flat_map(|turn| &turn.calls).filter_map(|id| state.calls.get_key_value(id))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,12 @@
 use serde_json::Value;
 
 use super::Agent;
+use super::budget::Period;
 use super::event::Exit;
-use super::state::{Phase, TaskState};
+use super::state::{Phase, TaskState, Turn};
 use crate::actuate::Ledger;
 use crate::home::House;
+use crate::model::OFFLINE;
 use crate::nlu::Lexicon;
 use crate::tools::{ASK_USER, FINISH, clean, is_household};
 
@@ -47,6 +49,7 @@ impl Agent {
                 let told = sentences.concat();
                 sentences.extend(said_by_actions(state).filter(|said| !told.contains(said.as_str())));
                 sentences.extend(question(state));
+                sentences.extend(spent(state, exit).map(|key| lexicon.say(key, &[])));
             }
             Exit::ModelFailed => {
                 sentences.push(outcomes);
@@ -135,7 +138,8 @@ fn names_another(text: &str, ledger: &Ledger, house: &House) -> bool {
 /// What the model said last, with the parts that a token limit cut it into.
 fn last_text(state: &TaskState) -> String {
     let mut parts: Vec<&str> = Vec::new();
-    for turn in state.turns.iter().rev() {
+    let kept = state.turns.iter().enumerate().filter(|(at, _)| !state.is_superseded(*at));
+    for (_, turn) in kept.rev() {
         if !parts.is_empty() && !turn.calls.is_empty() {
             break;
         }
@@ -183,6 +187,16 @@ fn question(state: &TaskState) -> Option<String> {
         .filter(|(tool, _)| tool == ASK_USER)
         .filter_map(|(_, result)| result.get("asked")?.as_str().map(str::to_owned))
         .last()
+}
+
+/// What is said of a spent budget, where a language model would have been asked, or had begun.
+fn spent(state: &TaskState, exit: Exit) -> Option<&'static str> {
+    let by_model = |turn: &Turn| turn.model.as_deref().is_some_and(|model| model != OFFLINE);
+    let missed = exit == Exit::Declined || state.turns.iter().any(by_model);
+    state.spent.filter(|_| missed).map(|period| match period {
+        Period::Day => "spent.day",
+        Period::Month => "spent.month",
+    })
 }
 
 fn results(state: &TaskState) -> impl Iterator<Item = (String, Value)> {

@@ -99,7 +99,7 @@ impl Agent {
         if fault.is_some() || log.append(finished.clone()).await.is_err() {
             log.take(finished);
         }
-        self.remember(command, &reply, log);
+        self.remember(command, &reply);
         TaskResult {
             task: command.task.clone(),
             id: command.id.clone(),
@@ -113,8 +113,7 @@ impl Agent {
         }
     }
 
-    fn remember(&self, command: &Command, reply: &str, log: &TaskLog) {
-        let _ = log;
+    fn remember(&self, command: &Command, reply: &str) {
         let exchange = super::Exchange { said: command.text.clone(), reply: reply.to_owned() };
         self.conversations.add(command.conversation.as_deref(), exchange);
     }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::budget::Period;
 use super::command::Command;
-use super::event::{CallId, Event, Exit};
+use super::event::{CallId, Event, Exit, Failure};
 use crate::actuate::Ledger;
+use crate::home::Action;
 use crate::model::{Stop, ToolCall, Usage};
-use crate::policy::Verdict;
+use crate::policy::{Decision, Verdict};
 
 /// Everything that decides what happens next.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -23,7 +25,14 @@ pub struct TaskState {
     pub taint: Option<String>,
     /// A turn that was asked for and not yet answered.
     pub turn_open: bool,
-    pub model_error: Option<String>,
+    /// The last turn failed.
+    pub failure: Option<Failure>,
+    /// Turns that failed because the conversation no longer fitted the model.
+    pub too_long: u32,
+    /// The budget that was spent when the last turn began.
+    pub spent: Option<Period>,
+    /// A person was told something before the result.
+    pub told: bool,
     pub finished: Option<Exit>,
 }
 
@@ -33,6 +42,8 @@ pub struct Turn {
     pub text: String,
     pub calls: Vec<CallId>,
     pub stop: Stop,
+    /// Who took it, where a router chose.
+    pub model: Option<String>,
 }
 
 /// One call and how far it has come.
@@ -41,7 +52,23 @@ pub struct CallState {
     pub call: ToolCall,
     pub phase: Phase,
     /// Actions of the plan that were already handed to a device: never again.
-    pub sent: Vec<crate::home::Action>,
+    pub sent: Vec<Action>,
+    /// Actions that policy allowed, which are sent or about to be.
+    pub allowed: Vec<Action>,
+}
+
+impl CallState {
+    fn new(call: &ToolCall) -> Self {
+        Self { call: call.clone(), phase: Phase::Open, sent: Vec::new(), allowed: Vec::new() }
+    }
+
+    /// The result, once it has one, and whether it is an error.
+    pub fn result(&self) -> Option<(&str, bool)> {
+        match &self.phase {
+            Phase::Ended { content, is_error } => Some((content, *is_error)),
+            Phase::Open | Phase::Waiting { .. } | Phase::Answered { .. } => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,25 +98,43 @@ impl TaskState {
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Accepted { command } => self.command = Some(command.clone()),
-            Event::TurnStarted { .. } => self.turn_open = true,
-            Event::ModelSaid { text, calls, stop, usage, .. } => {
+            Event::TurnStarted { spent, .. } => {
+                self.turn_open = true;
+                self.spent = *spent;
+            }
+            Event::Called { turn, call, tool } => {
+                self.change_turn(*turn, |turn| turn.calls.push(call.clone()));
+                self.calls.entry(call.clone()).or_insert_with(|| CallState::new(tool));
+            }
+            Event::ModelSaid { turn, text, calls, stop, usage, model } => {
                 self.turn_open = false;
+                self.failure = None;
                 self.usage += *usage;
-                self.turns.push(Turn {
+                let said = Turn {
                     text: text.clone(),
                     calls: calls.iter().map(|(id, _)| id.clone()).collect(),
                     stop: *stop,
-                });
+                    model: model.clone(),
+                };
+                self.change_turn(*turn, |turn| *turn = said);
                 for (id, call) in calls {
-                    let state = CallState { call: call.clone(), phase: Phase::Open, sent: Vec::new() };
-                    self.calls.insert(id.clone(), state);
+                    self.calls.entry(id.clone()).or_insert_with(|| CallState::new(call));
                 }
             }
-            Event::ModelFailed { error, .. } => {
+            Event::ModelFailed { failure, usage, .. } => {
                 self.turn_open = false;
-                self.model_error = Some(error.clone());
+                self.usage += *usage;
+                self.failure = Some(*failure);
+                self.too_long += u32::from(*failure == Failure::ContextFull);
             }
-            Event::Decided { .. } | Event::Interim { .. } => {}
+            Event::Decided { call, actions, decision, .. } => {
+                if let Some(call) = self.calls.get_mut(call)
+                    && *decision == Decision::Allow
+                {
+                    call.allowed.extend(actions.iter().cloned());
+                }
+            }
+            Event::Interim { .. } => self.told = true,
             Event::ApprovalAsked { call, approval, .. } => {
                 self.set_phase(call, Phase::Waiting { approval: approval.clone() });
             }
@@ -132,6 +177,44 @@ impl TaskState {
             .flatten()
             .cloned()
             .collect()
+    }
+
+    /// Actions that this task has sent or is about to send: what its limits count.
+    pub fn actions(&self) -> Vec<Action> {
+        self.calls
+            .values()
+            .flat_map(|call| {
+                let allowed = if call.result().is_none() { call.allowed.as_slice() } else { &[] };
+                call.sent.iter().chain(allowed.iter().filter(|action| !call.sent.contains(action)))
+            })
+            .cloned()
+            .collect()
+    }
+
+    /// Whether a turn's answer was cut off by its token limit before any call, for the first time in a row: then it is
+    /// asked for again with more room.
+    pub fn is_first_cut(&self, turn: usize) -> bool {
+        let cut = |at: usize| {
+            self.turns.get(at).is_some_and(|turn| turn.stop == Stop::Truncated && turn.calls.is_empty())
+        };
+        cut(turn) && turn.checked_sub(1).is_none_or(|before| !cut(before))
+    }
+
+    /// Whether such an answer was asked for again, so that it is no part of what the model said.
+    pub fn is_superseded(&self, turn: usize) -> bool {
+        self.is_first_cut(turn) && turn + 1 < self.turns.len()
+    }
+
+    /// Changes the turn of that number; one that is only beginning is empty.
+    fn change_turn(&mut self, turn: u32, change: impl FnOnce(&mut Turn)) {
+        let at = usize::try_from(turn).unwrap_or(usize::MAX).min(self.turns.len());
+        if at == self.turns.len() {
+            let (text, calls) = (String::new(), Vec::new());
+            self.turns.push(Turn { text, calls, stop: Stop::Ended, model: None });
+        }
+        if let Some(turn) = self.turns.get_mut(at) {
+            change(turn);
+        }
     }
 
     fn set_phase(&mut self, id: &CallId, phase: Phase) {

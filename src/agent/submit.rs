@@ -1,6 +1,7 @@
 //! The counter at which channels hand in commands: queue, repeated ids, stop, drain, and going on after a restart.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::event::{Event, Exit};
 use super::log::TaskEvent;
+use super::rate::Rate;
 use super::run::Cancel;
 use super::{Agent, Command};
 use crate::actuate::Ledger;
@@ -88,18 +90,31 @@ impl Pending {
 pub enum SubmitError {
     #[error("busy: {waiting} commands wait already; try again in a moment")]
     Busy { waiting: usize },
+    #[error("too many commands: {principal} may give {per_minute} in a minute; try again in {wait:?}")]
+    TooFast { principal: String, per_minute: u32, wait: Duration },
     #[error("homeloop is stopping")]
     Stopping,
     #[error("not taken: {0}")]
     Journal(#[from] JournalError),
 }
 
+/// How much is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// Commands that run at the same time.
+    pub at_once: usize,
+    /// Commands that wait behind them.
+    pub waiting: usize,
+    /// Commands of one principal in a minute; 0: no limit.
+    pub per_minute: u32,
+}
+
 /// Takes commands and runs them, so many at once and so many waiting.
 pub struct Queue {
     agent: Arc<Agent>,
     slots: Arc<Semaphore>,
-    at_once: usize,
-    most_waiting: usize,
+    limits: QueueLimits,
+    rate: Option<Rate>,
     shutdown: CancellationToken,
     running: Mutex<HashMap<String, Running>>,
 }
@@ -113,12 +128,13 @@ struct Running {
 const REMEMBERED: usize = 1024;
 
 impl Queue {
-    pub fn new(agent: Arc<Agent>, at_once: usize, most_waiting: usize) -> Arc<Self> {
+    pub fn new(agent: Arc<Agent>, limits: QueueLimits) -> Arc<Self> {
+        let per_minute = NonZeroU32::new(limits.per_minute);
         Arc::new(Self {
+            rate: per_minute.map(|per_minute| Rate::new(per_minute, agent.clock.clone())),
             agent,
-            slots: Arc::new(Semaphore::new(at_once)),
-            at_once,
-            most_waiting,
+            slots: Arc::new(Semaphore::new(limits.at_once)),
+            limits,
             shutdown: CancellationToken::new(),
             running: Mutex::default(),
         })
@@ -140,6 +156,7 @@ impl Queue {
         if self.shutdown.is_cancelled() {
             return Err(SubmitError::Stopping);
         }
+        self.check_rate(&command)?;
         let events = self.agent.events();
         let (tell, result) = watch::channel(None);
         let (cancel, result) = (Cancel::of(&self.shutdown), Pending(result));
@@ -164,12 +181,22 @@ impl Queue {
         Ok(Submitted { task, repeated: false, events, result })
     }
 
+    /// What a schedule fires was taken when the schedule was made.
+    fn check_rate(&self, command: &Command) -> Result<(), SubmitError> {
+        let Some(rate) = self.rate.as_ref().filter(|_| command.plan.is_none()) else { return Ok(()) };
+        rate.check(&command.origin.name).map_err(|wait| SubmitError::TooFast {
+            principal: command.origin.name.clone(),
+            per_minute: self.limits.per_minute,
+            wait,
+        })
+    }
+
     /// A place for a new task, if there is one.
     fn take_place(&self, task: &str, entry: Running) -> Result<(), SubmitError> {
         let mut running = self.running();
         let open = running.values().filter(|task| task.result.is_open()).count();
-        if open >= self.at_once + self.most_waiting {
-            return Err(SubmitError::Busy { waiting: open.saturating_sub(self.at_once) });
+        if open >= self.limits.at_once + self.limits.waiting {
+            return Err(SubmitError::Busy { waiting: open.saturating_sub(self.limits.at_once) });
         }
         running.insert(task.to_owned(), entry);
         Ok(())

@@ -1,33 +1,51 @@
 //! One turn: ask the model, keep what it streams, and append what it said.
 //!
 //! Only complete calls are kept (invariant `incomplete_call_never_runs`): a stream that breaks after some text and
-//! before a complete call leaves nothing behind. Retries and fallbacks are the router's, in `model`.
+//! before a complete call leaves nothing behind. What may start while the model still speaks is started here; retries
+//! and fallbacks are the router's, in `model`.
 
 use std::sync::Arc;
 
-use super::run::Cancel;
-use futures_util::StreamExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::json;
+use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::event::{CallId, Event};
+use super::calls::Running;
+use super::event::{CallId, Event, Failure};
 use super::log::TaskLog;
 use super::next::Why;
 use super::prompt;
-use super::state::{Phase, TaskState};
+use super::run::Cancel;
+use super::state::TaskState;
 use super::{Agent, Command};
 use crate::journal::JournalError;
-use crate::model::{Delta, ModelError, Situation, Stop, ToolCall, ToolChoice, TurnRequest, Usage};
-use crate::tools::FINISH;
+use crate::model::{
+    Delta, Model, ModelError, OFFLINE, Situation, Stop, ToolCall, ToolChoice, TurnRequest, Usage, Wait,
+};
+use crate::policy::Channel;
+use crate::tools::{FINISH, is_read};
 
-/// What a model said in one turn.
+/// What a model said in one turn so far.
 #[derive(Default)]
 struct Said {
     text: String,
-    calls: Vec<ToolCall>,
+    calls: Vec<(CallId, ToolCall)>,
+    /// Calls that were started while the model spoke.
+    started: Vec<CallId>,
     usage: Usage,
     stop: Option<Stop>,
     /// Who took the turn in the end, where a router chose.
     model: Option<String>,
+}
+
+/// One turn and what it is about.
+struct Turn<'a> {
+    number: u32,
+    log: &'a TaskLog,
+    tool_choice: ToolChoice,
+    /// Whether the model speaks for a while. The offline understanding says everything at once.
+    streams: bool,
+    cancel: &'a Cancel,
 }
 
 impl Agent {
@@ -40,84 +58,192 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
         let Some(request) = self.turn_request(log, why, tool_choice) else { return Ok(()) };
-        let turn = log.with_state(|state| u32::try_from(state.turns.len()).unwrap_or(u32::MAX));
-        log.append(Event::TurnStarted { turn, model: self.model.name().to_owned() }).await?;
-        let begun = tokio::time::Instant::now();
-        let said = tokio::select! {
-            said = self.listen(request, log) => said,
-            () = cancel.token.cancelled() => Err(ModelError::Cut("the task was stopped".into())),
+        let spent = self.purse.reached().await?;
+        // A plan was understood before: no language model reads it again.
+        let model = match (request.situation.plan.is_some(), spent) {
+            (true, _) => &self.offline,
+            (false, Some(_)) => &self.frugal,
+            (false, None) => &self.model,
         };
+        let number = log.with_state(|state| u32::try_from(state.turns.len()).unwrap_or(u32::MAX));
+        log.append(Event::TurnStarted { turn: number, model: model.name().to_owned(), spent }).await?;
+        let turn = Turn { number, log, tool_choice, streams: model.name() != OFFLINE, cancel };
+        let (mut said, mut running) = (Said::default(), FuturesUnordered::new());
+        let begun = Instant::now();
+        let ended = self.listen(&turn, &**model, request, &mut said, &mut running).await?;
         log.add_work(begun.elapsed());
-        match said {
-            Ok(said) => {
-                let calls =
-                    said.calls.into_iter().enumerate().map(|(index, call)| (format!("{turn}.{index}"), call));
-                let calls: Vec<(CallId, ToolCall)> = calls.collect();
-                let surplus = self.surplus(log, tool_choice, &calls);
-                let stop = said.stop.unwrap_or(Stop::Ended);
-                log.append(Event::ModelSaid { turn, text: said.text, calls, stop, usage: said.usage })
-                    .await?;
-                for id in surplus {
-                    let why = json!({"error": "limit", "message": "not run: the limit of calls is reached; report"});
-                    self.end(log, &id, why, true).await?;
-                }
-                Ok(())
+        self.purse.pay(said.usage).await?;
+        match ended {
+            Err(error) if said.calls.is_empty() => {
+                let too_long = matches!(error, ModelError::ContextFull(_));
+                let failure = if too_long { Failure::ContextFull } else { Failure::Model };
+                let (error, usage) = (error.to_string(), said.usage);
+                log.append(Event::ModelFailed { turn: number, error, failure, usage }).await
             }
-            Err(error) => log.append(Event::ModelFailed { turn, error: error.to_string() }).await,
+            // Complete calls that came before a failure stand; the loop goes on from their results.
+            Ok(()) | Err(_) => self.said(&turn, said, running).await,
         }
     }
 
-    /// Calls beyond the limit of the task, or made although none were allowed. They get their result and never run.
-    fn surplus(&self, log: &TaskLog, tool_choice: ToolChoice, calls: &[(CallId, ToolCall)]) -> Vec<CallId> {
-        let used = log.with_state(|state| state.calls.len());
-        let room = match tool_choice {
+    /// Keeps what was said. Where calls run already the others join them; else the loop starts them.
+    async fn said<'a>(
+        &'a self,
+        turn: &Turn<'a>,
+        said: Said,
+        running: Running<'a>,
+    ) -> Result<(), JournalError> {
+        let (log, number) = (turn.log, turn.number);
+        let not_run = self.not_run(turn, &said.calls);
+        let rest: Vec<CallId> = said.calls.iter().map(|(id, _)| id.clone()).collect();
+        let Said { text, calls, started, usage, stop, model } = said;
+        let stop = stop.unwrap_or(Stop::Ended);
+        log.append(Event::ModelSaid { turn: number, text, calls, stop, usage, model }).await?;
+        for (id, why) in not_run {
+            self.end(log, &id, why, true).await?;
+        }
+        if running.is_empty() {
+            return Ok(());
+        }
+        let is_open = |id: &CallId| {
+            !started.contains(id)
+                && log.with_state(|state| state.calls.get(id).is_some_and(|call| call.result().is_none()))
+        };
+        let rest: Vec<CallId> = rest.into_iter().filter(is_open).collect();
+        self.run_beside(running, log, rest, turn.cancel).await
+    }
+
+    /// Reads the stream to its end or its failure, starting what may start at once.
+    async fn listen<'a>(
+        &'a self,
+        turn: &Turn<'a>,
+        model: &dyn Model,
+        request: TurnRequest,
+        said: &mut Said,
+        running: &mut Running<'a>,
+    ) -> Result<Result<(), ModelError>, JournalError> {
+        let left = self.limits.work().saturating_sub(turn.log.worked());
+        let until = Instant::now() + left;
+        let mut stream = model.turn(Arc::new(request));
+        loop {
+            let delta = tokio::select! {
+                delta = timeout_at(until, stream.next()) => delta,
+                Some(done) = running.next() => {
+                    done?;
+                    continue;
+                }
+                () = self.silence_ends(turn.log) => {
+                    self.say_working(turn.log).await?;
+                    continue;
+                }
+                () = turn.cancel.token.cancelled() => {
+                    return Ok(Err(ModelError::Cut("the task was stopped".into())));
+                }
+            };
+            match delta {
+                Err(_) => return Ok(Err(ModelError::TimedOut { what: Wait::Whole, limit: left })),
+                Ok(None) => return Ok(Ok(())),
+                Ok(Some(Err(error))) => return Ok(Err(error)),
+                Ok(Some(Ok(Delta::Model(name)))) => said.model = Some(name.to_string()),
+                Ok(Some(Ok(Delta::Text(text)))) => said.text.push_str(&text),
+                Ok(Some(Ok(Delta::Call(call)))) => self.take_call(turn, call, said, running).await?,
+                Ok(Some(Ok(Delta::Usage(usage)))) => said.usage += usage,
+                Ok(Some(Ok(Delta::End(stop)))) => {
+                    said.stop = Some(stop);
+                    return Ok(Ok(()));
+                }
+            }
+        }
+    }
+
+    /// A call whose block is complete: it starts at once if it may, else when the message has ended.
+    async fn take_call<'a>(
+        &'a self,
+        turn: &Turn<'a>,
+        call: ToolCall,
+        said: &mut Said,
+        running: &mut Running<'a>,
+    ) -> Result<(), JournalError> {
+        let id = format!("{}.{}", turn.number, said.calls.len());
+        said.calls.push((id.clone(), call.clone()));
+        let room = running.len() < self.limits.parallel_calls;
+        let counted = !self.not_run(turn, &said.calls).iter().any(|(other, _)| *other == id);
+        let streams = turn.streams && said.model.as_deref() != Some(OFFLINE);
+        if !(streams && room && counted && self.may_start(turn.log, &call, said)) {
+            return Ok(());
+        }
+        said.started.push(id.clone());
+        turn.log.append(Event::Called { turn: turn.number, call: id.clone(), tool: call }).await?;
+        let (log, cancel) = (turn.log, turn.cancel);
+        running.push(Box::pin(async move { self.run_call(log, &id, cancel).await }));
+        Ok(())
+    }
+
+    /// Reads may start while the model still speaks, and so may absolute actions that need nobody, as long as no call
+    /// before them has to wait: what the model says in an order is done in that order.
+    fn may_start(&self, log: &TaskLog, call: &ToolCall, said: &Said) -> bool {
+        if is_read(&call.name) {
+            return true;
+        }
+        let all_before_started = said.started.len() + 1 == said.calls.len();
+        all_before_started && self.is_free(log, call)
+    }
+
+    /// Calls that never run, with the reason as their result: beyond the limit of the task, made although none were
+    /// allowed, or under the id of another call of the turn.
+    fn not_run(&self, turn: &Turn<'_>, calls: &[(CallId, ToolCall)]) -> Vec<(CallId, serde_json::Value)> {
+        let of_this_turn = |id: &CallId| calls.iter().any(|(mine, _)| mine == id);
+        let used = turn.log.with_state(|state| state.calls.keys().filter(|id| !of_this_turn(id)).count());
+        let room = match turn.tool_choice {
             ToolChoice::Auto => usize::try_from(self.limits.calls).unwrap_or(usize::MAX).saturating_sub(used),
             ToolChoice::None => 0,
         };
-        calls.iter().skip(room).filter(|(_, call)| call.name != FINISH).map(|(id, _)| id.clone()).collect()
-    }
-
-    async fn listen(&self, request: TurnRequest, log: &TaskLog) -> Result<Said, ModelError> {
-        let left = self.limits.work().saturating_sub(log.worked());
-        // A plan was understood before: no language model reads it again.
-        let model = if request.situation.plan.is_some() { &self.offline } else { &self.model };
-        let mut stream = model.turn(Arc::new(request));
-        let mut said = Said::default();
-        let until = tokio::time::Instant::now() + left;
-        loop {
-            let delta = tokio::time::timeout_at(until, stream.next()).await;
-            match delta {
-                Err(_) => return Err(ModelError::TimedOut { what: crate::model::Wait::Whole, limit: left }),
-                Ok(None) => return Ok(said),
-                // Complete calls that came before a failure stand; the loop goes on from their results.
-                Ok(Some(Err(_))) if !said.calls.is_empty() => return Ok(said),
-                Ok(Some(Err(error))) => return Err(error),
-                Ok(Some(Ok(delta))) => match delta {
-                    Delta::Model(name) => said.model = Some(name.to_string()),
-                    Delta::Text(text) => said.text.push_str(&text),
-                    Delta::Call(call) => said.calls.push(call),
-                    Delta::Usage(usage) => said.usage += usage,
-                    Delta::End(stop) => {
-                        said.stop = Some(stop);
-                        return Ok(said);
-                    }
-                },
+        let mut not_run = Vec::new();
+        for (index, (id, call)) in calls.iter().enumerate() {
+            let twice = calls.iter().take(index).any(|(_, earlier)| earlier.id == call.id);
+            if index >= room && call.name != FINISH {
+                let why =
+                    json!({"error": "limit", "message": "not run: the limit of calls is reached; report"});
+                not_run.push((id.clone(), why));
+            } else if twice {
+                let message = format!("not run: an earlier call of this turn has the id {:?}", call.id);
+                not_run.push((id.clone(), json!({"error": "malformed", "message": message})));
             }
         }
+        not_run
+    }
+
+    /// Comes when a person who speaks has waited so long that a word is due; never for others.
+    async fn silence_ends(&self, log: &TaskLog) {
+        let due = log.with_state(|state| {
+            let voice = |command: &Command| command.origin.channel == Channel::Voice;
+            !state.told && state.command.as_ref().is_some_and(voice)
+        });
+        match due {
+            true => sleep_until(log.begun + self.interim_after).await,
+            false => std::future::pending().await,
+        }
+    }
+
+    async fn say_working(&self, log: &TaskLog) -> Result<(), JournalError> {
+        let Some(command) = log.with_state(|state| state.command.clone()) else { return Ok(()) };
+        let text = self.report.lexicon(&self.language_of(&command)).say("working", &[]);
+        log.append(Event::Interim { text }).await
     }
 
     fn turn_request(&self, log: &TaskLog, why: Why, tool_choice: ToolChoice) -> Option<TurnRequest> {
         let task = log.with_state(Clone::clone);
         let command = task.command.clone()?;
         let prefix = self.prefix();
-        let history = self.conversations.history(command.conversation.as_deref());
+        let history = self.conversations.history(command.conversation.as_deref(), self.limits.history);
         let messages = {
             let house = self.house.read();
             prompt::messages(&task, &command, &history, &house, &self.limits, self.now_local())
         };
         let max_tokens = match why {
-            Why::Truncated => self.limits.answer_tokens.saturating_mul(4),
-            Why::First | Why::Results | Why::Paused => self.limits.answer_tokens,
+            Why::Truncated | Why::Continued => {
+                self.limits.larger_answer_tokens.max(self.limits.answer_tokens)
+            }
+            Why::First | Why::Results | Why::TooLong => self.limits.answer_tokens,
         };
         Some(TurnRequest {
             system: prefix.system.clone(),
@@ -125,7 +251,7 @@ impl Agent {
             messages,
             tool_choice,
             max_tokens,
-            deadline: Some(tokio::time::Instant::now() + self.limits.work().saturating_sub(log.worked())),
+            deadline: Some(Instant::now() + self.limits.work().saturating_sub(log.worked())),
             situation: Arc::new(situation(&task, &command)),
         })
     }
@@ -144,10 +270,7 @@ fn situation(task: &TaskState, command: &Command) -> Situation {
         turns: task.turns.len(),
         outcomes: task.ledger(),
         results: calls
-            .filter_map(|call| match &call.phase {
-                Phase::Ended { content, .. } => Some((call.call.name.clone(), content.clone())),
-                Phase::Open | Phase::Waiting { .. } | Phase::Answered { .. } => None,
-            })
+            .filter_map(|call| Some((call.call.name.clone(), call.result()?.0.to_owned())))
             .collect(),
     }
 }

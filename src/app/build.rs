@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use secrecy::SecretString;
@@ -16,13 +17,14 @@ use super::household::Keeper;
 use super::retained::InJournal;
 use super::{App, schedules};
 use crate::actuate::{Containment, Door, DoorParts, NoSecrets, Port};
-use crate::agent::{Agent, Conversations, Parts, Queue};
+use crate::agent::{Agent, Conversations, Parts, Queue, QueueLimits};
 use crate::clock::Clock;
 use crate::devices::registry::Registry;
 use crate::home::SharedHouse;
 use crate::http::tokens::TokenStore;
 use crate::http::{HttpSettings, Shared, check_bind};
 use crate::journal::Journal;
+use crate::model::settings::Mode;
 use crate::model::{Model, Offline, Report, Router};
 use crate::mqtt::broker::accounts::{Account, Role};
 use crate::mqtt::broker::{BrokerSettings, EmbeddedBroker};
@@ -141,22 +143,31 @@ impl App {
             clock: clock.clone(),
             zone,
         });
-        let model = Router::from_settings(&settings.models, Some(offline.clone()), &[], clock.clone())
+        let models = Router::from_settings(&settings.models, Some(offline.clone()), &[], clock.clone())
             .map_err(failed("the models"))?;
         let agent = Arc::new(Agent::new(Parts {
             house: house.clone(),
             door: door.clone(),
             journal: journal.clone(),
-            model: Arc::new(model),
+            frugal: Arc::new(models.with_mode(Mode::Offline)),
+            model: Arc::new(models.clone()),
             offline,
             household: household.clone(),
             report,
             conversations,
             clock: clock.clone(),
             zone,
+            language: settings.home.language.clone(),
             limits: settings.agent.limits.clone(),
+            budget: settings.agent.budget,
+            interim_after: Duration::from_secs(settings.agent.interim_after_seconds),
         }));
-        let queue = Queue::new(agent, settings.agent.at_once, settings.agent.queue);
+        let limits = QueueLimits {
+            at_once: settings.agent.at_once,
+            waiting: settings.agent.queue,
+            per_minute: settings.agent.commands_per_minute,
+        };
+        let queue = Queue::new(agent, limits);
         let app = Arc::new(App {
             inbox: Inbox::new(topics.clone(), settings.discovery.prefix.clone()),
             outbox: Outbox::start(link.clone(), topics.clone(), Vec::new()),
@@ -171,6 +182,7 @@ impl App {
             replies: Default::default(),
             started: Default::default(),
             queue,
+            models,
             door,
             journal,
             scheduler,

@@ -230,7 +230,7 @@ impl Metrics {
             Event::TurnStarted { .. } => {
                 self.turns.inc();
             }
-            Event::ModelSaid { usage, .. } => {
+            Event::ModelSaid { usage, .. } | Event::ModelFailed { usage, .. } => {
                 self.tokens.inc_by(usage.input_tokens + usage.output_tokens);
                 self.micro_dollars.inc_by(usage.micro_dollars);
             }
@@ -251,7 +251,7 @@ impl Metrics {
                 }
             }
             Event::Accepted { .. }
-            | Event::ModelFailed { .. }
+            | Event::Called { .. }
             | Event::Decided { .. }
             | Event::Interim { .. }
             | Event::Sending { .. }

@@ -33,6 +33,7 @@ use crate::devices::registry::Registry;
 use crate::home::{Action, EntityId, SharedHouse};
 use crate::http::tokens::TokenStore;
 use crate::journal::{Health as JournalHealth, Journal, JournalError};
+use crate::model::Router;
 use crate::mqtt::broker::EmbeddedBroker;
 use crate::mqtt::inbox::Inbox;
 use crate::mqtt::link::{LinkHandle, LinkState, Publish};
@@ -69,6 +70,7 @@ pub struct App {
     replies: Replies,
     started: Started,
     queue: Arc<Queue>,
+    models: Router,
     door: Arc<Door>,
     journal: Journal,
     scheduler: Arc<Scheduler>,

@@ -126,9 +126,12 @@ impl App {
                 });
             }
             Ok(_) => {}
-            Err(error @ (SubmitError::Busy { .. } | SubmitError::Stopping | SubmitError::Journal(_))) => {
+            Err(error) => {
                 self.replies.take(&opened);
-                let exit = if matches!(error, SubmitError::Busy { .. }) { "busy" } else { "unavailable" };
+                let exit = match &error {
+                    SubmitError::Busy { .. } | SubmitError::TooFast { .. } => "busy",
+                    SubmitError::Stopping | SubmitError::Journal(_) => "unavailable",
+                };
                 let app = self.clone();
                 self.tasks.spawn(async move {
                     app.say_in_chat(asked.chat.as_deref(), &opened, &error.to_string(), None);

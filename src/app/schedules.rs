@@ -111,7 +111,9 @@ impl App {
             match self.queue.submit(command.clone()).await {
                 // Until the task is in the journal a crash would lose it: the firing stays open so long.
                 Ok(submitted) => return submitted.accepted().await,
-                Err(SubmitError::Busy { .. }) => tokio::time::sleep(BUSY_PAUSE).await,
+                Err(SubmitError::Busy { .. } | SubmitError::TooFast { .. }) => {
+                    tokio::time::sleep(BUSY_PAUSE).await
+                }
                 Err(error @ (SubmitError::Stopping | SubmitError::Journal(_))) => {
                     tracing::error!(%error, text = command.text, "what was due could not be started");
                     return;

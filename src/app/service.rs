@@ -28,6 +28,7 @@ impl Service for App {
             let command = self.command(new, by)?;
             let submitted = self.queue.submit(command).await.map_err(|error| match error {
                 QueueError::Busy { .. } => SubmitError::Busy,
+                QueueError::TooFast { per_minute, wait, .. } => SubmitError::TooFast { per_minute, wait },
                 error @ (QueueError::Stopping | QueueError::Journal(_)) => {
                     Unavailable(error.to_string()).into()
                 }

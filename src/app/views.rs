@@ -49,7 +49,7 @@ fn take(view: &mut TaskView, event: &TaskEvent) {
         Event::ApprovalAsked { approval, .. } => view.waiting_for.push(approval.clone()),
         Event::ApprovalEnded { approval, .. } => view.waiting_for.retain(|waiting| waiting != approval),
         Event::Outcome { entry, .. } => view.outcomes.push(OutcomeView::from(entry)),
-        Event::ModelSaid { usage, .. } => view.usage += *usage,
+        Event::ModelSaid { usage, .. } | Event::ModelFailed { usage, .. } => view.usage += *usage,
         Event::Finished { exit, reply, ledger, usage } => {
             view.state = TaskProgress::Finished;
             view.finished_at = Some(event.at);
@@ -60,7 +60,7 @@ fn take(view: &mut TaskView, event: &TaskEvent) {
         }
         Event::Accepted { .. }
         | Event::TurnStarted { .. }
-        | Event::ModelFailed { .. }
+        | Event::Called { .. }
         | Event::Decided { .. }
         | Event::Sending { .. }
         | Event::CallResult { .. } => {}

@@ -30,6 +30,11 @@ pub fn step_line(event: &Value) -> Option<String> {
         "turn_started" => {
             Some(format!("turn {}    {}", event["turn"].as_u64().unwrap_or(0) + 1, text("model")))
         }
+        "called" => {
+            let arguments = clean(event["tool"]["arguments"].as_str().unwrap_or_default(), 300);
+            let name = event["tool"]["name"].as_str().unwrap_or_default();
+            Some(format!("early     {} {arguments}", clean(name, 64)))
+        }
         "model_said" => {
             let mut lines = String::new();
             for call in event["calls"].as_array().into_iter().flatten() {

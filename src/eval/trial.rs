@@ -11,7 +11,9 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::task::{Kind, Task, Verdict, judge};
 use crate::actuate::{Codecs, Containment, Door, DoorParts, NoSecrets, OutcomeEntry, Port, SendError};
-use crate::agent::{Agent, Command, Conversations, Event, Limits, Parts, Queue, TaskEvent};
+use crate::agent::{
+    Agent, Budget, Command, Conversations, Event, Limits, Parts, Queue, QueueLimits, TaskEvent,
+};
 use crate::clock::Clock;
 use crate::devices::{Codec, ConfirmHint, Decoded, EncodeError, Message, Payload};
 use crate::home::{Action, EntityId, House, SharedHouse, Stamp, State, Verb};
@@ -85,15 +87,20 @@ impl Trial {
             door: door.clone(),
             journal: journal.clone(),
             model: self.model.clone().unwrap_or_else(|| self.offline_alone(&offline)),
+            frugal: self.offline_alone(&offline),
             offline,
             household: Arc::new(Lists { house: shared.clone(), clock: self.clock.clone() }),
             report: Report::new(self.nlu.clone()),
             conversations,
             clock: self.clock.clone(),
             zone,
+            language: "en".into(),
             limits: Limits::default(),
+            // A set costs what it costs; the summary says how much that was.
+            budget: Budget { micro_dollars_a_day: 0, micro_dollars_a_month: 0 },
+            interim_after: REPORT,
         }));
-        let queue = Queue::new(agent, 1, 1);
+        let queue = Queue::new(agent, QueueLimits { at_once: 1, waiting: 1, per_minute: 0 });
         // The names of a house are read once a change of its registry, not once a command.
         let language = task.lang.as_deref().unwrap_or_else(|| self.nlu.detect_language(&task.input));
         let _ = self.nlu.index(&start, self.nlu.lexicon(language));

@@ -84,6 +84,7 @@ impl From<SubmitError> for Fault {
     fn from(error: SubmitError) -> Self {
         match error {
             SubmitError::Busy => Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", error.to_string()).after(2),
+            SubmitError::TooFast { wait, .. } => Self::too_many(error.to_string(), wait.as_secs() + 1),
             SubmitError::Rejected { code, reason } => Self::new(StatusCode::BAD_REQUEST, code, reason),
             SubmitError::Unavailable(error) => error.into(),
         }

@@ -3,6 +3,8 @@
 //! Every call carries the [`Principal`] that the token proved, where it may change something. What a request says
 //! about its sender is at most a hint.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
@@ -100,6 +102,12 @@ pub struct TaskHandle {
 pub enum SubmitError {
     #[error("too many commands are waiting; try again soon")]
     Busy,
+    #[error("more than {per_minute} commands in a minute; try again in {} s", wait.as_secs() + 1)]
+    TooFast {
+        per_minute: u32,
+        /// Until the next one may come.
+        wait: Duration,
+    },
     /// `code` is machine-readable: `stale`, `unknown_area`, `empty`…
     #[error("{reason}")]
     Rejected { code: &'static str, reason: String },

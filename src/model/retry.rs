@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use futures_util::stream::BoxStream;
-use governor::clock::Clock as GovernorClock;
 use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
@@ -15,7 +14,7 @@ use tokio::time::Instant;
 use super::relay::{produce, relay};
 use super::settings::RetrySettings;
 use super::{Delta, Model, ModelError, TurnRequest};
-use crate::clock::Clock;
+use crate::clock::{Clock, SinceBoot};
 
 /// What follows from a failure that came before any complete call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,23 +51,11 @@ pub struct Retrying {
     clock: Clock,
 }
 
-type Limiter = RateLimiter<NotKeyed, InMemoryState, BootClock, NoOpMiddleware<Duration>>;
+type Limiter = RateLimiter<NotKeyed, InMemoryState, SinceBoot, NoOpMiddleware<Duration>>;
 
 struct Rate {
     limiter: Arc<Limiter>,
     per_minute: NonZeroU32,
-}
-
-/// Our clock as `governor` reads clocks.
-#[derive(Clone)]
-struct BootClock(Clock);
-
-impl GovernorClock for BootClock {
-    type Instant = Duration;
-
-    fn now(&self) -> Duration {
-        self.0.since_boot()
-    }
 }
 
 impl Retrying {
@@ -81,7 +68,7 @@ impl Retrying {
     ) -> Self {
         let rate = requests_per_minute.map(|per_minute| {
             let quota = Quota::per_minute(per_minute);
-            let limiter = RateLimiter::direct_with_clock(quota, BootClock(clock.clone()));
+            let limiter = RateLimiter::direct_with_clock(quota, SinceBoot(clock.clone()));
             Rate { limiter: Arc::new(limiter), per_minute }
         });
         Self { model, settings, rate, clock }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::agent::Limits;
+use crate::agent::{Budget, Limits};
 use crate::model::settings::ModelsSettings;
 
 /// `config/default.toml`: every setting with its default and its explanation.
@@ -146,8 +146,10 @@ pub struct Http {
 pub struct Agent {
     pub at_once: usize,
     pub queue: usize,
+    pub commands_per_minute: u32,
     pub interim_after_seconds: u64,
     pub limits: Limits,
+    pub budget: Budget,
 }
 
 /// After how long what must not last ends by itself.
@@ -321,6 +323,7 @@ mod tests {
             Limits::default(),
             "default.toml and Limits::default() say the same"
         );
+        assert_eq!(settings.agent.budget, Budget::default(), "and so do Budget::default() and it");
     }
 
     #[test]

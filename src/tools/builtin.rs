@@ -2,6 +2,8 @@
 //!
 //! Device text is data: names are cut at 64 characters and values at 256, control and direction characters removed.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
@@ -50,6 +52,89 @@ fn mentions(entity: &Entity, house: &House, word: &str) -> bool {
     entity.id.as_str().contains(word)
         || entity.all_names().any(|name| name.to_lowercase().contains(word))
         || house.area_name(entity).is_some_and(|area| area.to_lowercase().contains(word))
+}
+
+/// Entities that are shown to a model beside a command, at most.
+const RELATED: usize = 20;
+
+/// The entities that a command may be about, most likely first: named in it, in an area named in it, of a kind named
+/// in it, or where the person is.
+pub fn related<'h>(text: &str, area: Option<&str>, house: &'h House) -> Vec<&'h Entity> {
+    let text = text.to_lowercase();
+    let words: BTreeSet<&str> = words(&text).collect();
+    let named_areas: BTreeSet<&str> = house
+        .places
+        .areas
+        .values()
+        .filter(|area| {
+            let aliases = area.aliases.iter().map(|alias| alias.text.as_str());
+            std::iter::once(area.name.as_str()).chain(aliases).any(|name| holds(&text, name))
+        })
+        .map(|area| area.id.as_str())
+        .collect();
+    let likeness = |entity: &Entity| {
+        let named = entity.all_names().any(|name| holds(&text, name));
+        let spelled = entity.all_names().map(str::to_lowercase).collect::<Vec<_>>();
+        let own: BTreeSet<&str> = spelled
+            .iter()
+            .flat_map(|name| self::words(name))
+            .chain(self::words(entity.id.as_str()))
+            .collect();
+        let of_area = |wanted: &dyn Fn(&str) -> bool| entity.area.as_deref().is_some_and(wanted);
+        8 * usize::from(named)
+            + 4 * usize::from(of_area(&|id| named_areas.contains(id)))
+            + 2 * own.intersection(&words).count().min(3)
+            + usize::from(of_area(&|id| area == Some(id)))
+    };
+    let mut found: Vec<(usize, &Entity)> = house
+        .entities()
+        .map(AsRef::as_ref)
+        .filter(|entity| entity.category == Category::Main)
+        .map(|entity| (likeness(entity), entity))
+        .filter(|(likeness, _)| *likeness > 0)
+        .collect();
+    found.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.id.cmp(&other.1.id)));
+    found.into_iter().take(RELATED).map(|(_, entity)| entity).collect()
+}
+
+/// Whether a name of some length stands in a text; text and name need no spaces between words.
+fn holds(text: &str, name: &str) -> bool {
+    name.chars().count() > 1 && text.contains(&name.to_lowercase())
+}
+
+/// Words of three letters and more, without the plural's ending.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_alphanumeric())
+        .map(|word| word.strip_suffix('s').unwrap_or(word))
+        .filter(|word| word.chars().count() > 2)
+}
+
+/// What stands for a text that somebody outside may have written: it is read only when a model asks for it, and what
+/// follows is then treated with caution.
+const UNREAD: &str = "[text; read it with get_state]";
+
+/// The state of an entity as one short text, free text from outside left out.
+pub fn quoted_state(entity: &Entity, house: &House) -> String {
+    if has_free_text(entity, house) {
+        return UNREAD.to_owned();
+    }
+    let state = house.state(entity.id.as_str()).cloned().unwrap_or_default();
+    match &entity.unit {
+        Some(unit) => format!("{} {}", value_text(&state), clean(unit, 16)),
+        None => value_text(&state),
+    }
+}
+
+/// The same with name, area and class, and with attributes where none is free text.
+pub fn quoted_view(entity: &Entity, house: &House, now: DateTime<Utc>) -> Value {
+    let mut view = entity_view(entity, house, now);
+    if has_free_text(entity, house)
+        && let Value::Object(fields) = &mut view
+    {
+        fields.retain(|name, _| matches!(name.as_str(), "id" | "name" | "area" | "class"));
+        fields.insert("state".into(), json!(UNREAD));
+    }
+    view
 }
 
 /// One entity as a model sees it.
@@ -120,17 +205,17 @@ pub fn free_text(content: &Value, house: &House) -> Option<String> {
     let rows = content.as_array().or_else(|| content.get("entities")?.as_array())?;
     rows.iter()
         .filter_map(|row| row.get("id")?.as_str())
-        .find(|id| {
-            let titled =
-                house.state(id).is_some_and(|state| state.attributes.contains_key(attr::MEDIA_TITLE));
-            let worded = house.entity(id).is_some_and(|entity| match entity.domain() {
-                Domain::Text | Domain::Event | Domain::Todo => true,
-                Domain::Sensor => entity.unit.is_none() && entity.device_class.as_deref() != Some("enum"),
-                _ => false,
-            });
-            titled
-                || (worded
-                    && house.state(id).is_some_and(|state| state.number().is_none() && state.value.is_some()))
-        })
+        .find(|id| house.entity(id).is_some_and(|entity| has_free_text(entity, house)))
         .map(str::to_owned)
+}
+
+fn has_free_text(entity: &Entity, house: &House) -> bool {
+    let Some(state) = house.state(entity.id.as_str()) else { return false };
+    let worded = match entity.domain() {
+        Domain::Text | Domain::Event | Domain::Todo => true,
+        Domain::Sensor => entity.unit.is_none() && entity.device_class.as_deref() != Some("enum"),
+        _ => false,
+    };
+    state.attributes.contains_key(attr::MEDIA_TITLE)
+        || (worded && state.number().is_none() && state.value.is_some())
 }

@@ -5,6 +5,7 @@
 
 mod builtin;
 mod catalog;
+mod fit;
 mod groups;
 mod hints;
 mod household;
@@ -12,8 +13,11 @@ mod household_calls;
 mod request;
 mod spec;
 
-pub use builtin::{clean, entity_view, find_entities, free_text, get_state};
+pub use builtin::{
+    clean, entity_view, find_entities, free_text, get_state, quoted_state, quoted_view, related,
+};
 pub use catalog::{MOST_LISTED, catalog};
+pub use fit::fit;
 pub use groups::tool_for;
 pub use hints::{Traits, is_talk, traits_of};
 pub use household::{Household, HouseholdRequest, Interim, Occasion};

@@ -78,6 +78,11 @@ impl ToolError {
         Self { kind, message: message.into(), suggestions }
     }
 
+    /// Whether the call itself is broken, whatever the house is like.
+    pub fn is_malformed(&self) -> bool {
+        self.kind == ErrorKind::Malformed
+    }
+
     /// The error result as the model gets it.
     pub fn to_json(&self) -> Value {
         let mut error = json!({"error": self.kind.word(), "message": self.message});
@@ -301,9 +306,11 @@ fn texts(arguments: &Map<String, Value>, key: &str) -> Result<Vec<String>, ToolE
 
 /// Up to three names that are close to `wanted`.
 fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let wanted = clip(wanted);
+    // Models write names in another case, or behind a namespace that is none (`functions.light`).
+    let wanted = clip(wanted).to_lowercase();
+    let bare = wanted.strip_prefix("functions.").unwrap_or(&wanted);
     let mut close: Vec<(f64, &str)> = names
-        .map(|name| (strsim::jaro_winkler(&wanted, name), name))
+        .map(|name| (strsim::jaro_winkler(bare, name), name))
         .filter(|(likeness, _)| *likeness > 0.75)
         .collect();
     close.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));

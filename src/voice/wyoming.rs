@@ -145,7 +145,12 @@ async fn answer(event: &Event, settings: &WyomingSettings, service: &dyn Service
     };
     let task = match service.submit(command, principal).await {
         Ok(task) => task,
-        Err(error @ (SubmitError::Busy | SubmitError::Rejected { .. } | SubmitError::Unavailable(_))) => {
+        Err(
+            error @ (SubmitError::Busy
+            | SubmitError::TooFast { .. }
+            | SubmitError::Rejected { .. }
+            | SubmitError::Unavailable(_)),
+        ) => {
             return Event::new("not-handled", json!({"text": error.to_string()}));
         }
     };

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::actuate::{Outcome, OutcomeEntry};
 use crate::agent::Event;
+use crate::agent::event::Failure;
 use crate::home::{Action, EntityId, Verb};
 use crate::model::Usage;
 use crate::policy::Verdict;
@@ -22,7 +23,7 @@ fn said(turn: u32, calls: &[&str], stop: Stop) -> Event {
             (format!("{turn}.{index}"), call)
         })
         .collect();
-    Event::ModelSaid { turn, text: String::new(), calls, stop, usage: Usage::default() }
+    Event::ModelSaid { turn, text: String::new(), calls, stop, usage: Usage::default(), model: None }
 }
 
 fn result(call: &str, is_error: bool) -> Event {
@@ -54,7 +55,7 @@ fn the_loop_goes_on_if_and_only_if_there_is_a_complete_call() {
     assert_eq!(step(&[said(0, &[], Stop::Ended)]), Step::Finish(Exit::Done));
     assert_eq!(step(&[said(0, &[], Stop::Refused)]), Step::Finish(Exit::Declined));
     assert_eq!(step(&[said(0, &[], Stop::Truncated)]), call_model(Why::Truncated));
-    assert_eq!(step(&[said(0, &[], Stop::Paused)]), call_model(Why::Paused));
+    assert_eq!(step(&[said(0, &[], Stop::Paused)]), call_model(Why::Continued));
     for stop in [Stop::Ended, Stop::Truncated, Stop::Refused, Stop::Paused] {
         let events = [said(0, &["get_state"], stop)];
         assert_eq!(
@@ -139,6 +140,7 @@ fn limits_checked_before() {
         calls: vec![],
         stop: Stop::Truncated,
         usage: Usage { input_tokens: 70_000, ..Usage::default() },
+        model: None,
     };
     assert_eq!(step(&[spent]), Step::Finish(Exit::Budget));
 }
@@ -159,11 +161,67 @@ fn circles_end_the_task() {
     assert_eq!(step(&cycle), Step::Finish(Exit::Repetition));
 }
 
+fn failed(failure: Failure) -> [Event; 2] {
+    let started = Event::TurnStarted { turn: 0, model: "m".into(), spent: None };
+    let usage = Usage { input_tokens: 7, ..Usage::default() };
+    [started, Event::ModelFailed { turn: 0, error: "cut".into(), failure, usage }]
+}
+
 #[test]
-fn a_failed_model_ends_the_task() {
-    let events = [
-        Event::TurnStarted { turn: 0, model: "m".into() },
-        Event::ModelFailed { turn: 0, error: "cut".into() },
-    ];
+fn a_failed_model_ends_the_task_and_is_paid_for() {
+    let events = failed(Failure::Model);
     assert_eq!(step(&events), Step::Finish(Exit::ModelFailed));
+    let state = TaskState::fold(&events);
+    assert_eq!(state.usage.input_tokens, 7);
+    let limits = Limits::default();
+    assert_eq!(next(&state, &limits, limits.work()), Step::Finish(Exit::Deadline), "the time was the reason");
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_shortened_once() {
+    let mut events = failed(Failure::ContextFull).to_vec();
+    assert_eq!(step(&events), call_model(Why::TooLong));
+    events.extend(failed(Failure::ContextFull));
+    assert_eq!(step(&events), Step::Finish(Exit::ContextFull));
+    events.truncate(2);
+    events.push(said(0, &[], Stop::Ended));
+    assert_eq!(step(&events), Step::Finish(Exit::Done), "it helped");
+}
+
+#[test]
+fn a_cut_answer_is_asked_for_again_with_more_room_and_then_continued_three_times() {
+    let mut events = Vec::new();
+    for (turn, why) in
+        [Why::Truncated, Why::Continued, Why::Continued, Why::Continued].into_iter().enumerate()
+    {
+        events.push(said(u32::try_from(turn).unwrap(), &[], Stop::Truncated));
+        assert_eq!(step(&events), call_model(why), "{turn}");
+    }
+    assert!(TaskState::fold(&events).is_superseded(0), "what was cut first is not part of the answer");
+    assert!(!TaskState::fold(&events).is_superseded(1));
+    events.push(said(4, &[], Stop::Truncated));
+    assert_eq!(step(&events), Step::Finish(Exit::Done));
+    let mut paused = Vec::new();
+    for turn in 0..3 {
+        paused.push(said(turn, &[], Stop::Paused));
+        assert_eq!(step(&paused), call_model(Why::Continued));
+        assert!(!TaskState::fold(&paused).is_superseded(0), "what a provider paused in is kept");
+    }
+    paused.push(said(3, &[], Stop::Paused));
+    assert_eq!(step(&paused), Step::Finish(Exit::Done));
+}
+
+/// Of a stream that began a call and then ended with the daemon, the call is in the record.
+#[test]
+fn a_call_that_started_early_is_part_of_its_turn() {
+    let tool = ToolCall { id: "m0".into(), name: "get_state".into(), arguments: "{}".into() };
+    let started = Event::TurnStarted { turn: 0, model: "m".into(), spent: None };
+    let called = Event::Called { turn: 0, call: "0.0".into(), tool };
+    let mut events = vec![started, called, result("0.0", false)];
+    let state = TaskState::fold(&events);
+    assert_eq!((state.turns.len(), state.turns[0].calls.len(), state.turn_open), (1, 1, true));
+    events.push(said(0, &["get_state", "find_entities"], Stop::Ended));
+    let state = TaskState::fold(&events);
+    assert_eq!((state.turns.len(), state.turns[0].calls.len(), state.turn_open), (1, 2, false));
+    assert_eq!(step(&events), Step::RunCalls(vec!["0.1".into()]), "what ran does not run again");
 }
