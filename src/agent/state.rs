@@ -107,16 +107,10 @@ impl TaskState {
                 self.calls.entry(call.clone()).or_insert_with(|| CallState::new(tool));
             }
             Event::ModelSaid { turn, text, calls, stop, usage, model } => {
-                self.turn_open = false;
-                self.failure = None;
                 self.usage += *usage;
-                let said = Turn {
-                    text: text.clone(),
-                    calls: calls.iter().map(|(id, _)| id.clone()).collect(),
-                    stop: *stop,
-                    model: model.clone(),
-                };
-                self.change_turn(*turn, |turn| *turn = said);
+                let (text, model) = (text.clone(), model.clone());
+                let ids = calls.iter().map(|(id, _)| id.clone()).collect();
+                self.take_turn(*turn, Turn { text, calls: ids, stop: *stop, model });
                 for (id, call) in calls {
                     self.calls.entry(id.clone()).or_insert_with(|| CallState::new(call));
                 }
@@ -203,6 +197,12 @@ impl TaskState {
     /// Whether such an answer was asked for again, so that it is no part of what the model said.
     pub fn is_superseded(&self, turn: usize) -> bool {
         self.is_first_cut(turn) && turn + 1 < self.turns.len()
+    }
+
+    fn take_turn(&mut self, number: u32, said: Turn) {
+        self.turn_open = false;
+        self.failure = None;
+        self.change_turn(number, |turn| *turn = said);
     }
 
     /// Changes the turn of that number; one that is only beginning is empty.

@@ -267,6 +267,7 @@ fn situation(task: &TaskState, command: &Command) -> Situation {
         area: command.area.clone(),
         conversation: command.conversation.clone(),
         plan: command.plan.clone(),
+        leaves_questions: false,
         turns: task.turns.len(),
         outcomes: task.ledger(),
         results: calls

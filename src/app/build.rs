@@ -143,7 +143,9 @@ impl App {
             clock: clock.clone(),
             zone,
         });
-        let models = Router::from_settings(&settings.models, Some(offline.clone()), &[], clock.clone())
+        let password = given(&settings.mqtt.password_file).and_then(|file| secret(file).ok());
+        let known: Vec<SecretString> = password.into_iter().collect();
+        let models = Router::from_settings(&settings.models, Some(offline.clone()), &known, clock.clone())
             .map_err(failed("the models"))?;
         let agent = Arc::new(Agent::new(Parts {
             house: house.clone(),

@@ -19,6 +19,9 @@ use super::App;
 use crate::agent::{Event, TaskEvent};
 use crate::journal::Health as JournalHealth;
 use crate::schedule::FireEvent;
+use crate::model::Usage;
+use crate::model::breaker::BreakerState;
+use crate::model::router::ModelState;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByExit {
@@ -55,6 +58,11 @@ enum Wait {
 /// Since when each task waits for what.
 type Waits = HashMap<String, HashMap<Wait, DateTime<Utc>>>;
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByModel {
+    model: String,
+}
+
 /// Counters of the daemon.
 pub struct Metrics {
     registry: Registry,
@@ -80,6 +88,9 @@ pub struct Metrics {
     schedules: Gauge,
     timers: Gauge,
     journal_good: Gauge,
+    turns_by_model: Family<ByModel, Counter>,
+    model_up: Family<ByModel, Gauge>,
+    model_failures: Family<ByModel, Gauge>,
 }
 
 impl Default for Metrics {
@@ -108,6 +119,9 @@ impl Default for Metrics {
             schedules: Gauge::default(),
             timers: Gauge::default(),
             journal_good: Gauge::default(),
+            turns_by_model: Family::default(),
+            model_up: Family::default(),
+            model_failures: Family::default(),
         };
         metrics.register();
         metrics
@@ -128,6 +142,9 @@ impl Metrics {
         registry.register("turns", "Turns asked of models", self.turns.clone());
         registry.register("tokens", "Input and output tokens", self.tokens.clone());
         registry.register("micro_dollars", "Millionths of a US dollar spent", self.micro_dollars.clone());
+        registry.register("model_turns", "Turns answered, by model", self.turns_by_model.clone());
+        registry.register("model_up", "0 while a model is paused after failures", self.model_up.clone());
+        registry.register("model_failures_in_a_row", "Failures in a row", self.model_failures.clone());
         registry.register("task_seconds", "Seconds from arrival to result", self.seconds.clone());
         registry.register("link_up", "1 while the broker is connected", self.link_up.clone());
         registry.register("tasks_open", "Tasks without a result", self.running.clone());
@@ -214,6 +231,7 @@ impl Metrics {
                 return;
             }
             Event::Accepted { .. }
+            | Event::Called { .. }
             | Event::Decided { .. }
             | Event::Interim { .. }
             | Event::CallResult { .. } => return,
@@ -230,10 +248,13 @@ impl Metrics {
             Event::TurnStarted { .. } => {
                 self.turns.inc();
             }
-            Event::ModelSaid { usage, .. } | Event::ModelFailed { usage, .. } => {
-                self.tokens.inc_by(usage.input_tokens + usage.output_tokens);
-                self.micro_dollars.inc_by(usage.micro_dollars);
+            Event::ModelSaid { usage, model, .. } => {
+                self.pay(usage);
+                if let Some(model) = model.clone() {
+                    self.turns_by_model.get_or_create(&ByModel { model }).inc();
+                }
             }
+            Event::ModelFailed { usage, .. } => self.pay(usage),
             Event::ApprovalAsked { .. } => {
                 self.approvals_asked.inc();
             }
@@ -259,6 +280,23 @@ impl Metrics {
         }
     }
 
+    fn pay(&self, usage: &Usage) {
+        self.tokens.inc_by(usage.input_tokens + usage.output_tokens);
+        self.micro_dollars.inc_by(usage.micro_dollars);
+    }
+
+    fn look_at_models(&self, states: Vec<ModelState>) {
+        for ModelState { name, breaker } in states {
+            let (up, failures) = match breaker {
+                BreakerState::Closed { failures_in_a_row } => (1, i64::from(failures_in_a_row)),
+                BreakerState::Open { .. } | BreakerState::HalfOpen => (0, 0),
+            };
+            let model = ByModel { model: name };
+            self.model_up.get_or_create(&model).set(up);
+            self.model_failures.get_or_create(&model).set(failures);
+        }
+    }
+
     /// The text that Prometheus reads.
     pub fn render(&self, app: &App) -> String {
         self.link_up.set(i64::from(app.link.is_up()));
@@ -272,6 +310,7 @@ impl Metrics {
         self.schedules.set(i64::try_from(waiting.schedules).unwrap_or(i64::MAX));
         self.timers.set(i64::try_from(waiting.timers).unwrap_or(i64::MAX));
         self.journal_good.set(i64::from(app.journal.health() == JournalHealth::Good));
+        self.look_at_models(app.models.states());
         let mut text = String::new();
         match encode(&mut text, &self.registry) {
             Ok(()) => text,

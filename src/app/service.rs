@@ -15,7 +15,7 @@ use crate::http::service::{
     Answer, AnswerError, AnswerWord as HttpWord, CancelError, EntityFilter, Health, LiveEvent, NewCommand,
     Service, StopError, StopTarget, SubmitError, TaskHandle, Unavailable,
 };
-use crate::http::views::{ApprovalView, EntityView, ScheduleView, TaskEvent, TaskView};
+use crate::http::views::{ApprovalView, EntityView, ModelsView, ScheduleView, TaskEvent, TaskView};
 use crate::journal::{Journal, JournalError};
 use crate::policy::{AnswerWord, Principal, Verdict};
 
@@ -141,6 +141,14 @@ impl Service for App {
             std::future::ready(event)
         });
         stream::select(tasks, states).boxed()
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<ModelsView, Unavailable>> {
+        async move {
+            let balance = self.queue.agent().balance().await.map_err(unavailable)?;
+            Ok(views::models(self.models.mode(), &self.models.states(), balance))
+        }
+        .boxed()
     }
 
     fn health(&self) -> Health {

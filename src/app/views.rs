@@ -3,12 +3,18 @@
 use chrono::{DateTime, Utc};
 
 use crate::actuate::{AnswerError as DoorError, Plan};
-use crate::agent::{Event, Exit};
+use crate::agent::{Balance, Event, Exit};
 use crate::clock::Clock;
 use crate::home::House;
 use crate::http::service::{AnswerError, Unavailable};
-use crate::http::views::{ApprovalView, OutcomeView, TargetView, TaskEvent, TaskProgress, TaskView};
+use crate::http::views::{
+    ApprovalView, BudgetView, ModelView, ModelsView, OutcomeView, TargetView, TaskEvent, TaskProgress,
+    TaskView,
+};
 use crate::model::Usage;
+use crate::model::breaker::BreakerState;
+use crate::model::router::ModelState;
+use crate::model::settings::Mode;
 use crate::policy::{Approval, Channel};
 use crate::tools::clean;
 
@@ -64,6 +70,26 @@ fn take(view: &mut TaskView, event: &TaskEvent) {
         | Event::Decided { .. }
         | Event::Sending { .. }
         | Event::CallResult { .. } => {}
+    }
+}
+
+/// The language models with the states of their breakers, and the money.
+pub fn models(mode: Mode, states: &[ModelState], balance: Balance) -> ModelsView {
+    let chain = states.iter().map(|model| {
+        let (failures_in_a_row, paused_ms) = match model.breaker {
+            BreakerState::Closed { failures_in_a_row } => (failures_in_a_row, 0),
+            BreakerState::Open { milliseconds_left } => (0, milliseconds_left),
+            BreakerState::HalfOpen => (0, 0),
+        };
+        let state = model.breaker.word().to_owned();
+        ModelView { name: model.name.clone(), state, failures_in_a_row, paused_ms }
+    });
+    let is_spent = balance.reached().is_some();
+    let Balance { day_spent, day_limit, month_spent, month_limit } = balance;
+    ModelsView {
+        mode: mode.word().to_owned(),
+        chain: chain.collect(),
+        budget: BudgetView { day_spent, day_limit, month_spent, month_limit, is_spent },
     }
 }
 

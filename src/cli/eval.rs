@@ -50,7 +50,11 @@ struct Summary {
     turns: usize,
     calls: usize,
     approvals: usize,
+    model: Option<String>,
     tokens: u64,
+    input_tokens: u64,
+    cached_tokens: u64,
+    output_tokens: u64,
     micro_dollars: u64,
     elapsed: Vec<Duration>,
 }
@@ -78,10 +82,12 @@ impl Eval {
         let trial = Trial {
             nlu: Arc::new(Nlu::new()?),
             model: self.model(common, &clock)?,
+            // A slow machine needs more time: agent.limits.work_seconds.
+            limits: common.settings()?.agent.limits,
             clock,
             stopwatch: system,
         };
-        let mut summary = Summary::default();
+        let mut summary = Summary { model: self.model.clone(), ..Summary::default() };
         for (number, line) in
             read(&self.tasks)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty())
         {
@@ -152,6 +158,9 @@ impl Summary {
         self.calls += outcome.calls.len();
         self.approvals += outcome.approvals;
         self.tokens += outcome.usage.input_tokens + outcome.usage.output_tokens;
+        self.input_tokens += outcome.usage.input_tokens;
+        self.cached_tokens += outcome.usage.cached_tokens;
+        self.output_tokens += outcome.usage.output_tokens;
         self.micro_dollars += outcome.usage.micro_dollars;
         self.elapsed.push(outcome.elapsed);
     }
@@ -164,12 +173,19 @@ impl Summary {
         };
         let (p50, p95) = (at(50), at(95));
         if json {
-            // The fields of the last line are what others read: these, and no more.
-            let row = json!({
+            // The fields of the last line are what others read: these, and with a language model what it has cost.
+            let mut row = json!({
                 "total": self.total, "passed": self.passed, "wrong_actions": self.wrong, "over_actions": self.over,
                 "false_claims": self.false_claims, "ungated": self.ungated, "disputed": self.disputed,
                 "p50_ms": p50, "p95_ms": p95, "tokens": self.tokens,
             });
+            if let Some(model) = &self.model {
+                row["model"] = json!(model);
+                row["input_tokens"] = json!(self.input_tokens);
+                row["cached_tokens"] = json!(self.cached_tokens);
+                row["output_tokens"] = json!(self.output_tokens);
+                row["micro_dollars"] = json!(self.micro_dollars);
+            }
             println!("{row}");
             return;
         }
@@ -184,6 +200,18 @@ impl Summary {
             "p50 {p50:.2} ms, p95 {p95:.2} ms, {} turns, {} calls, {} approvals, {} tokens, {} micro-dollars",
             self.turns, self.calls, self.approvals, self.tokens, self.micro_dollars
         );
+        if let Some(model) = &self.model {
+            let tasks = self.total.max(1) as u64;
+            println!(
+                "{model}: {} tokens in ({} cached), {} out, {:.6} dollars; {} tokens and {:.6} dollars a command",
+                self.input_tokens,
+                self.cached_tokens,
+                self.output_tokens,
+                self.micro_dollars as f64 / 1e6,
+                self.tokens / tasks,
+                self.micro_dollars as f64 / 1e6 / tasks as f64
+            );
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod doctor;
 mod eval;
 mod journal;
 mod manual;
+mod models;
 mod policy;
 mod print;
 mod run;
@@ -81,6 +82,8 @@ enum Command {
     Policy(policy::PolicyCommand),
     /// Show a task as a readable trajectory, the last tasks, or verify and export the journal.
     Journal(journal::Journal),
+    /// Show the language models, their state and their cost; `models test` tries them.
+    Models(models::Models),
     /// Run the tasks of a file over simulated homes and report what came out right.
     Eval(eval::Eval),
     /// Print completions for a shell.
@@ -136,6 +139,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Check(check) => check.run(&common),
         Command::Policy(policy) => policy.run(&common),
         Command::Journal(journal) => block_on(journal.run(common)),
+        Command::Models(models) => block_on(models.run(common)),
         Command::Eval(eval) => eval.run(&common),
         Command::Completions { shell } => Ok(manual::completions(shell)),
         Command::Man => manual::page(),

@@ -50,6 +50,8 @@ pub struct Trial {
     pub nlu: Arc<Nlu>,
     /// `None`: the offline understanding alone.
     pub model: Option<Arc<dyn Model>>,
+    /// What one task may use up.
+    pub limits: Limits,
     pub clock: Clock,
     /// The clock by which durations are measured; never simulated.
     pub stopwatch: Clock,
@@ -95,7 +97,7 @@ impl Trial {
             clock: self.clock.clone(),
             zone,
             language: "en".into(),
-            limits: Limits::default(),
+            limits: self.limits.clone(),
             // A set costs what it costs; the summary says how much that was.
             budget: Budget { micro_dollars_a_day: 0, micro_dollars_a_month: 0 },
             interim_after: REPORT,

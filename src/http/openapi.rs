@@ -6,7 +6,7 @@ use axum::Json;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::api::{approvals, commands, entities, events, health, schedules, tasks};
+use super::api::{approvals, commands, entities, events, health, models, schedules, tasks};
 use super::chat::{ollama, openai};
 use super::{mcp, views};
 
@@ -29,6 +29,7 @@ use super::{mcp, views};
         schedules::list,
         schedules::cancel,
         schedules::restore,
+        models::list,
         events::all,
         health::alive,
         health::ready,

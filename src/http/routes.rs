@@ -11,7 +11,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 
 use super::Shared;
 use super::access::authorize;
-use super::api::{approvals, commands, entities, events, health, schedules, tasks};
+use super::api::{approvals, commands, entities, events, health, models, schedules, tasks};
 use super::chat::{ollama, openai};
 use super::fault::Fault;
 use super::guard::guard;
@@ -67,6 +67,7 @@ pub fn table() -> Vec<Route> {
         row(Method::GET, "/api/schedules", READ, http, on(MethodFilter::GET, schedules::list)),
         row(Method::DELETE, "/api/schedules/{id}", COMMAND, http, on(MethodFilter::DELETE, schedules::cancel)),
         row(Method::POST, "/api/schedules/{id}/restore", COMMAND, http, on(MethodFilter::POST, schedules::restore)),
+        row(Method::GET, "/api/models", READ, http, on(MethodFilter::GET, models::list)),
         row(Method::GET, "/api/events", READ, http, on(MethodFilter::GET, events::all)),
         row(Method::GET, "/v1/models", READ, chat, on(MethodFilter::GET, openai::models)),
         row(Method::POST, "/v1/chat/completions", COMMAND, chat, on(MethodFilter::POST, openai::completions)),

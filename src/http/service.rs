@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use super::views::{ApprovalView, EntityView, ScheduleView, TaskEvent, TaskView};
+use super::views::{ApprovalView, EntityView, ModelsView, ScheduleView, TaskEvent, TaskView};
 use crate::policy::{Principal, Verdict};
 
 /// The daemon as a client of it sees it. Futures may be dropped at any time: what was accepted goes on.
@@ -48,6 +48,9 @@ pub trait Service: Send + Sync + 'static {
 
     /// Everything that happens from now on. A reader that is too slow is told how much it lost.
     fn events(&self) -> BoxStream<'static, LiveEvent>;
+
+    /// The language models and what they have cost.
+    fn models(&self) -> BoxFuture<'_, Result<ModelsView, Unavailable>>;
 
     fn health(&self) -> Health;
 

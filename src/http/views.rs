@@ -348,6 +348,39 @@ pub struct OccurrenceView {
     pub notes: Vec<String>,
 }
 
+/// The language models of this home, and the money for them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ModelsView {
+    /// `offline`, `model` or `offline-first`.
+    pub mode: String,
+    /// In the order in which they are asked. Empty: the offline understanding alone.
+    pub chain: Vec<ModelView>,
+    pub budget: BudgetView,
+}
+
+/// One language model and whether it is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ModelView {
+    /// The name in the settings.
+    pub name: String,
+    /// `closed`: in use. `open`: paused after failures. `half_open`: the next request tries whether it works again.
+    pub state: String,
+    pub failures_in_a_row: u32,
+    /// Milliseconds until a paused model is tried again.
+    pub paused_ms: u64,
+}
+
+/// Millionths of a US dollar. A limit of 0 is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+pub struct BudgetView {
+    pub day_spent: u64,
+    pub day_limit: u64,
+    pub month_spent: u64,
+    pub month_limit: u64,
+    /// Whether a limit is reached, so that language models are not asked.
+    pub is_spent: bool,
+}
+
 /// A fault, in every answer that is not a success.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorView {

@@ -2,89 +2,61 @@
 //!
 //! Reference: <https://docs.anthropic.com/en/api/messages-streaming>. Thinking is neither asked for nor read.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
-use futures_util::stream::BoxStream;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::http::{Endpoint, KeyHeader};
-use super::pairing::{self, Entry};
-use super::redact::Redactor;
+use super::http::KeyHeader;
+use super::pairing::Entry;
+use super::prices::Prices;
+use super::provider::{Outgoing, Provider, Wire};
 use super::settings::ModelSettings;
-use super::{Delta, Model, ModelError, ToolChoice, TurnRequest};
-use crate::clock::Clock;
 
 mod answer;
 
 /// A model behind Anthropic's messages API.
-pub struct Anthropic {
-    endpoint: Arc<Endpoint>,
-    redactor: Arc<Redactor>,
-}
+pub type Anthropic = Provider<Messages>;
 
-impl Anthropic {
-    /// `name` is the model's name in settings.
-    pub fn new(name: &str, settings: ModelSettings, redactor: Arc<Redactor>, clock: Clock) -> Self {
-        let version = &[("anthropic-version", "2023-06-01")];
-        let key = KeyHeader::Plain("x-api-key");
-        let endpoint = Endpoint::new(name, settings, "/messages", key, version, clock);
-        Self { endpoint: Arc::new(endpoint), redactor }
-    }
+/// The wire format.
+pub struct Messages;
 
-    fn body(&self, request: &TurnRequest) -> Result<Vec<u8>, ModelError> {
-        let settings = self.endpoint.settings();
+impl Wire for Messages {
+    const PATH: &'static str = "/messages";
+    const KEY: KeyHeader = KeyHeader::Plain("x-api-key");
+    const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", "2023-06-01")];
+    type Reader = answer::Answer;
+
+    fn body(settings: &ModelSettings, request: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
         let mark = settings.prompt_cache.then_some(CacheMark { r#type: "ephemeral" });
-        let system = self.redactor.redact(&request.system);
-        let conversation = pairing::conversation(&request.messages, &self.redactor);
         let mut tools: Vec<WireTool<'_>> = request
             .tools
             .iter()
             .map(|tool| WireTool {
-                name: &tool.name,
-                description: self.redactor.redact(&tool.description),
-                input_schema: &tool.parameters,
+                name: tool.name,
+                description: &tool.description,
+                input_schema: tool.parameters,
                 cache_control: None,
             })
             .collect();
         if let Some(last) = tools.last_mut() {
             last.cache_control = mark;
         }
-        let body = WireRequest {
+        serde_json::to_vec(&WireRequest {
             model: &settings.model,
             max_tokens: request.max_tokens,
             stream: true,
-            system: match system.is_empty() {
+            system: match request.system.is_empty() {
                 true => Vec::new(),
-                false => vec![Block::Text { text: &system, cache_control: mark }],
+                false => vec![Block::Text { text: &request.system, cache_control: mark }],
             },
-            tool_choice: match request.tool_choice {
-                ToolChoice::None if !tools.is_empty() => Some(WireChoice { r#type: "none" }),
-                ToolChoice::None | ToolChoice::Auto => None,
-            },
+            tool_choice: request.forbids_calls.then_some(WireChoice { r#type: "none" }),
             tools,
-            messages: messages(&conversation, mark),
+            messages: messages(&request.conversation, mark),
             extra: &settings.body,
-        };
-        serde_json::to_vec(&body)
-            .map_err(|error| ModelError::Misconfigured(format!("the request cannot be written: {error}")))
-    }
-}
-
-impl Model for Anthropic {
-    fn name(&self) -> &str {
-        self.endpoint.name()
+        })
     }
 
-    fn turn(&self, request: Arc<TurnRequest>) -> BoxStream<'static, Result<Delta, ModelError>> {
-        match self.body(&request) {
-            Ok(body) => {
-                let reader = answer::Answer::new(self.endpoint.settings().prices);
-                Arc::clone(&self.endpoint).stream(body, reader)
-            }
-            Err(error) => Box::pin(futures_util::stream::iter([Err(error)])),
-        }
+    fn reader(prices: Prices) -> answer::Answer {
+        answer::Answer::new(prices)
     }
 }
 
@@ -161,7 +133,7 @@ struct CacheMark {
 #[derive(Serialize)]
 struct WireTool<'a> {
     name: &'a str,
-    description: Cow<'a, str>,
+    description: &'a str,
     input_schema: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheMark>,

@@ -36,6 +36,16 @@ pub enum BreakerState {
     HalfOpen,
 }
 
+impl BreakerState {
+    pub fn word(self) -> &'static str {
+        match self {
+            BreakerState::Closed { .. } => "closed",
+            BreakerState::Open { .. } => "open",
+            BreakerState::HalfOpen => "half_open",
+        }
+    }
+}
+
 /// Leave to make one request. Its verdict must be told; dropped without one (the turn was aborted) it counts as neither.
 pub struct Attempt {
     breaker: Arc<Breaker>,

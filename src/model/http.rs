@@ -22,7 +22,7 @@ mod client;
 pub(super) mod failure;
 
 /// Reads one answer in one wire format. Pure: events in, deltas out.
-pub(super) trait Reader: Send + 'static {
+pub trait Reader: Send + 'static {
     /// Events that only keep the connection alive.
     fn is_ping(event: &SseEvent) -> bool;
 
@@ -40,14 +40,14 @@ pub(super) trait Reader: Send + 'static {
 
 /// Whether an answer goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub enum Reading {
     More,
     Complete,
 }
 
 /// How the key is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeyHeader {
+pub enum KeyHeader {
     /// `Authorization: Bearer …`
     Bearer,
     /// `x-api-key: …`

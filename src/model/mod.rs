@@ -11,6 +11,7 @@ mod openai;
 mod pairing;
 pub mod prices;
 pub mod probe;
+mod provider;
 pub mod redact;
 mod relay;
 mod report;
@@ -74,6 +75,8 @@ pub struct Situation {
     pub conversation: Option<String>,
     /// What to do, already understood.
     pub plan: Option<Planned>,
+    /// A language model can be asked next: what the offline understanding would ask the person about goes there.
+    pub leaves_questions: bool,
     /// Turns that were answered before this one.
     pub turns: usize,
     /// Outcomes so far, in the order of the calls.

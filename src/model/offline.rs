@@ -70,6 +70,11 @@ impl Offline {
         };
         let house = self.house.read();
         let understanding = self.nlu.understand(&request, &house, &dialogue);
+        if situation.leaves_questions
+            && let Understanding::Ask { question, .. } = understanding
+        {
+            return Err(ModelError::NotUnderstood { reply: question });
+        }
         dialogue.update(&situation.text, &understanding);
         self.dialogues.keep(conversation, dialogue);
         match understanding {

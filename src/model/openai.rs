@@ -4,40 +4,32 @@
 //! Reference: <https://platform.openai.com/docs/api-reference/chat-streaming>. Reasoning that some servers stream
 //! beside the answer is not read. Requests without streaming are not made.
 
-use std::sync::Arc;
-
-use futures_util::stream::BoxStream;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::http::{Endpoint, KeyHeader};
-use super::pairing::{self, Entry};
-use super::redact::Redactor;
+use super::http::KeyHeader;
+use super::pairing::Entry;
+use super::prices::Prices;
+use super::provider::{Outgoing, OutgoingTool, Provider, Wire};
 use super::settings::{MaxTokensField, ModelSettings};
-use super::{Delta, Model, ModelError, ToolChoice, ToolSpec, TurnRequest};
-use crate::clock::Clock;
 
 mod answer;
 
 /// A model behind an OpenAI-compatible server.
-pub struct OpenAi {
-    endpoint: Arc<Endpoint>,
-    redactor: Arc<Redactor>,
-}
+pub type OpenAi = Provider<ChatCompletions>;
 
-impl OpenAi {
-    /// `name` is the model's name in settings.
-    pub fn new(name: &str, settings: ModelSettings, redactor: Arc<Redactor>, clock: Clock) -> Self {
-        let endpoint = Endpoint::new(name, settings, "/chat/completions", KeyHeader::Bearer, &[], clock);
-        Self { endpoint: Arc::new(endpoint), redactor }
-    }
+/// The wire format.
+pub struct ChatCompletions;
 
-    fn body(&self, request: &TurnRequest) -> Result<Vec<u8>, ModelError> {
-        let settings = self.endpoint.settings();
-        let system = self.redactor.redact(&request.system);
-        let conversation = pairing::conversation(&request.messages, &self.redactor);
-        let mut messages = vec![WireMessage::System { content: &system }];
-        for entry in &conversation {
+impl Wire for ChatCompletions {
+    const PATH: &'static str = "/chat/completions";
+    const KEY: KeyHeader = KeyHeader::Bearer;
+    const HEADERS: &'static [(&'static str, &'static str)] = &[];
+    type Reader = answer::Answer;
+
+    fn body(settings: &ModelSettings, request: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
+        let mut messages = vec![WireMessage::System { content: &request.system }];
+        for entry in &request.conversation {
             add_messages(entry, &mut messages);
         }
         let limit = Some(request.max_tokens);
@@ -45,47 +37,22 @@ impl OpenAi {
             MaxTokensField::MaxCompletionTokens => (limit, None),
             MaxTokensField::MaxTokens => (None, limit),
         };
-        let descriptions: Vec<_> =
-            request.tools.iter().map(|tool| self.redactor.redact(&tool.description)).collect();
-        let tools: Vec<WireTool<'_>> = request
-            .tools
-            .iter()
-            .zip(&descriptions)
-            .map(|(tool, description)| WireTool::new(tool, description))
-            .collect();
-        let body = WireRequest {
+        serde_json::to_vec(&WireRequest {
             model: &settings.model,
             stream: true,
             stream_options: settings.stream_usage.then_some(StreamOptions { include_usage: true }),
             max_completion_tokens,
             max_tokens,
-            // Without tools a tool choice is refused by some servers; `auto` is what all of them take it to be.
-            tool_choice: match request.tool_choice {
-                ToolChoice::None if !tools.is_empty() => Some("none"),
-                ToolChoice::None | ToolChoice::Auto => None,
-            },
-            tools,
+            // `auto` is what every server takes a missing choice to be.
+            tool_choice: request.forbids_calls.then_some("none"),
+            tools: request.tools.iter().map(WireTool::new).collect(),
             messages,
             extra: &settings.body,
-        };
-        serde_json::to_vec(&body)
-            .map_err(|error| ModelError::Misconfigured(format!("the request cannot be written: {error}")))
-    }
-}
-
-impl Model for OpenAi {
-    fn name(&self) -> &str {
-        self.endpoint.name()
+        })
     }
 
-    fn turn(&self, request: Arc<TurnRequest>) -> BoxStream<'static, Result<Delta, ModelError>> {
-        match self.body(&request) {
-            Ok(body) => {
-                let reader = answer::Answer::new(self.endpoint.settings().prices);
-                Arc::clone(&self.endpoint).stream(body, reader)
-            }
-            Err(error) => Box::pin(futures_util::stream::iter([Err(error)])),
-        }
+    fn reader(prices: Prices) -> answer::Answer {
+        answer::Answer::new(prices)
     }
 }
 
@@ -127,8 +94,9 @@ struct WireFunction<'a> {
 }
 
 impl<'a> WireTool<'a> {
-    fn new(tool: &'a ToolSpec, description: &'a str) -> Self {
-        let function = WireFunction { name: &tool.name, description, parameters: &tool.parameters };
+    fn new(tool: &'a OutgoingTool<'_>) -> Self {
+        let function =
+            WireFunction { name: tool.name, description: &tool.description, parameters: tool.parameters };
         Self { r#type: "function", function }
     }
 }

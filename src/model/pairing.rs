@@ -16,7 +16,7 @@ use super::{Message, ToolCall};
 /// One entry of the conversation. Kinds alternate: never two entries of the person or of the model in a row, and
 /// results only behind calls.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Entry {
+pub enum Entry {
     User { text: String },
     Assistant { text: String, calls: Vec<WireCall> },
     Results(Vec<WireResult>),
@@ -24,14 +24,14 @@ pub(super) enum Entry {
 
 /// A call whose id is unique in the conversation and whose arguments are a JSON object.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct WireCall {
+pub struct WireCall {
     pub id: String,
     pub name: String,
     pub arguments: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct WireResult {
+pub struct WireResult {
     pub id: String,
     pub content: String,
     pub is_error: bool,

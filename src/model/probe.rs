@@ -171,5 +171,5 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 fn cut(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_SAID).collect()
+    crate::tools::clean(&text.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST_SAID)
 }

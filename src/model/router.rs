@@ -105,6 +105,10 @@ impl Router {
         Self { mode, shared: Arc::clone(&self.shared) }
     }
 
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// The chain and the state of its breakers.
     pub fn states(&self) -> Vec<ModelState> {
         let state = |member: &Member| ModelState {
@@ -149,28 +153,21 @@ impl Shared {
         let mut honest_reply = None;
         let mut reasons = Vec::new();
         if self.asks_offline_first(mode, taker, request) {
-            match self.ask_offline(request, out).await {
-                Ok(()) => return Ok(()),
-                Err(Failed { error, called: true }) => return Err(error),
-                Err(Failed { error: ModelError::NotUnderstood { reply }, .. }) => honest_reply = Some(reply),
-                Err(Failed { error, .. }) => reasons.push(error.to_string()),
+            let first = self.before_the_chain(mode, taker, request);
+            if let Some(ended) = self.try_offline(&first, out, &mut honest_reply, &mut reasons).await {
+                return ended;
             }
         }
         if mode != Mode::Offline {
-            match self.ask_chain(taker, request, out, &mut reasons).await {
-                Some(ended) => return ended,
-                // Without any model, what can be done offline is still done, but only for a task that no model began.
-                None if mode == Mode::Model && request.situation.turns == 0 && self.offline.is_some() => {
-                    match self.ask_offline(request, out).await {
-                        Ok(()) => return Ok(()),
-                        Err(Failed { error, called: true }) => return Err(error),
-                        Err(Failed { error: ModelError::NotUnderstood { reply }, .. }) => {
-                            honest_reply = Some(reply);
-                        }
-                        Err(Failed { error, .. }) => reasons.push(error.to_string()),
-                    }
-                }
-                None => {}
+            if let Some(ended) = self.ask_chain(taker, request, out, &mut reasons).await {
+                return ended;
+            }
+            // Without any model, what can be done offline is still done, but only for a task that no model began.
+            if self.offline.is_some()
+                && request.situation.turns == 0
+                && let Some(ended) = self.try_offline(request, out, &mut honest_reply, &mut reasons).await
+            {
+                return ended;
             }
         }
         match honest_reply {
@@ -186,6 +183,38 @@ impl Shared {
             None if reasons.is_empty() => Err(ModelError::NoneLeft("none is configured".to_owned())),
             None => Err(ModelError::NoneLeft(reasons.join("; "))),
         }
+    }
+
+    /// `None`: the offline model could not take the turn; what it would say, or why, is kept.
+    async fn try_offline(
+        &self,
+        request: &Arc<TurnRequest>,
+        out: &Sink,
+        honest_reply: &mut Option<String>,
+        reasons: &mut Vec<String>,
+    ) -> Option<Result<(), ModelError>> {
+        match self.ask_offline(request, out).await {
+            Ok(()) => return Some(Ok(())),
+            Err(Failed { error, called: true }) => return Some(Err(error)),
+            Err(Failed { error: ModelError::NotUnderstood { reply }, .. }) => *honest_reply = Some(reply),
+            Err(Failed { error, .. }) => reasons.push(error.to_string()),
+        }
+        None
+    }
+
+    /// The request for the offline model when a language model may be asked next: it then leaves its questions to that.
+    fn before_the_chain(
+        &self,
+        mode: Mode,
+        taker: Option<Taker>,
+        request: &Arc<TurnRequest>,
+    ) -> Arc<TurnRequest> {
+        if mode != Mode::OfflineFirst || self.chain.is_empty() || taker.is_some() {
+            return Arc::clone(request);
+        }
+        let mut first = TurnRequest::clone(request);
+        Arc::make_mut(&mut first.situation).leaves_questions = true;
+        Arc::new(first)
     }
 
     fn asks_offline_first(&self, mode: Mode, taker: Option<Taker>, request: &TurnRequest) -> bool {

@@ -41,6 +41,17 @@ pub enum Mode {
     OfflineFirst,
 }
 
+impl Mode {
+    /// As it is written in the settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Mode::Offline => "offline",
+            Mode::Model => "model",
+            Mode::OfflineFirst => "offline-first",
+        }
+    }
+}
+
 /// One model at one provider.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -30,9 +30,9 @@ pub fn catalog(house: &House) -> Vec<ToolSpec> {
             }
         }
     }
-    let areas: Vec<&str> = house.places.areas.keys().map(String::as_str).collect();
-    let mut tools: Vec<ToolSpec> = collected.values().map(|tool| tool.spec(listed, &areas)).collect();
-    tools.extend(builtins(house, listed));
+    let has_areas = !house.places.areas.is_empty();
+    let mut tools: Vec<ToolSpec> = collected.values().map(|tool| tool.spec(listed, has_areas)).collect();
+    tools.extend(builtins(house));
     tools.extend(super::household_specs());
     tools.sort_by(|one, other| one.name.cmp(&other.name));
     tools
@@ -65,7 +65,7 @@ impl Collected {
         }
     }
 
-    fn spec(&self, listed: bool, areas: &[&str]) -> ToolSpec {
+    fn spec(&self, listed: bool, has_areas: bool) -> ToolSpec {
         let verbs: Vec<&str> = self.verbs.iter().map(|verb| verb.word()).collect();
         let mut properties = Map::new();
         properties.insert("verb".into(), json!({"type": "string", "enum": verbs}));
@@ -74,9 +74,10 @@ impl Collected {
             entity["enum"] = json!(self.entities);
         }
         properties.insert("entities".into(), json!({"type": "array", "items": entity}));
-        if !areas.is_empty() {
-            let area = json!({"type": "array", "items": {"type": "string", "enum": areas},
-                "description": "All fitting entities of these areas."});
+        if has_areas {
+            // Their ids stand in the system text once; in every tool again they were a fifth of the prefix.
+            let area = json!({"type": "array", "items": {"type": "string"},
+                "description": "area ids: all fitting entities there"});
             properties.insert("areas".into(), area);
         }
         for (arg, kind) in &self.args {
@@ -135,16 +136,12 @@ fn schema(arg: Arg, kind: &ArgKind) -> Value {
     schema
 }
 
-fn builtins(house: &House, listed: bool) -> Vec<ToolSpec> {
-    let mut any = json!({"type": "string"});
-    if listed {
-        any["enum"] = json!(house.entities().map(|entity| entity.id.as_str()).collect::<Vec<_>>());
-    }
+fn builtins(house: &House) -> Vec<ToolSpec> {
     let mut tools = vec![
         tool(
             GET_STATE,
             "Read the present state of entities: value, attributes, age. Reads only.",
-            json!({"entities": {"type": "array", "items": any, "minItems": 1}}),
+            json!({"entities": {"type": "array", "items": {"type": "string"}, "minItems": 1}}),
             &["entities"],
         ),
         tool(

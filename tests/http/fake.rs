@@ -13,7 +13,8 @@ use homeloop::http::service::{
     Unavailable,
 };
 use homeloop::http::views::{
-    ApprovalView, EntityView, ScheduleView, TargetView, TaskEvent, TaskProgress, TaskView,
+    ApprovalView, BudgetView, EntityView, ModelView, ModelsView, ScheduleView, TargetView, TaskEvent,
+    TaskProgress, TaskView,
 };
 use homeloop::policy::{Channel, Principal, Verdict};
 use serde_json::{Value, json};
@@ -241,6 +242,14 @@ impl Service for Fake {
     fn health(&self) -> Health {
         let ready = *self.ready.lock().unwrap();
         Health { ready, reasons: if ready { vec![] } else { vec!["broker_down".into()] } }
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<ModelsView, Unavailable>> {
+        let (name, state) = ("anthropic".to_owned(), "closed".to_owned());
+        let model = ModelView { name, state, failures_in_a_row: 0, paused_ms: 0 };
+        let budget = BudgetView { day_limit: 1_000_000, ..BudgetView::default() };
+        let view = ModelsView { mode: "offline-first".into(), chain: vec![model], budget };
+        async move { Ok(view) }.boxed()
     }
 
     fn metrics(&self) -> String {

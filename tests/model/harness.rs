@@ -43,16 +43,20 @@ pub fn chain(models: Vec<(&str, ModelSettings)>) -> ModelsSettings {
 }
 
 pub fn router(models: Vec<(&str, ModelSettings)>) -> Router {
+    chain_router(Mode::Model, None, models)
+}
+
+/// A router with an offline model beside the chain.
+pub fn chain_router(
+    mode: Mode,
+    offline: Option<Arc<dyn Model>>,
+    models: Vec<(&str, ModelSettings)>,
+) -> Router {
     let settings = chain(models);
     let clock = Clock::system();
     let named = |name: &String| language_model(&settings, name, redactor(), &clock).expect("it is there");
-    Router::new(
-        Mode::Model,
-        None,
-        settings.chain.iter().map(named).collect(),
-        settings.breaker,
-        clock.clone(),
-    )
+    let chain = settings.chain.iter().map(named).collect();
+    Router::new(mode, offline, chain, settings.breaker, clock.clone())
 }
 
 /// One model with its retries, without a chain around it.

@@ -5,6 +5,7 @@ pub mod commands;
 pub mod entities;
 pub mod events;
 pub mod health;
+pub mod models;
 pub mod schedules;
 pub mod tasks;
 

@@ -13,7 +13,7 @@ use crate::model::{Delta, ModelError, Stop, ToolCall};
 const MOST_CALLS: usize = 256;
 
 /// An answer, as far as it has come.
-pub(super) struct Answer {
+pub struct Answer {
     meter: Meter,
     /// The call whose block is open.
     open: Option<OpenBlock>,
