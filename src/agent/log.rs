@@ -35,8 +35,6 @@ pub struct TaskLog {
     journal: Journal,
     bus: Bus,
     clock: Clock,
-    /// When this run of the task began.
-    pub begun: tokio::time::Instant,
     /// Decisions are made one after the other: each sees what those before it allowed.
     pub deciding: tokio::sync::Mutex<()>,
     inner: Mutex<Inner>,
@@ -51,8 +49,7 @@ struct Inner {
 impl TaskLog {
     pub fn new(task: String, journal: Journal, bus: Bus, clock: Clock) -> Self {
         let inner = Inner { state: TaskState::default(), number: 0, worked: Duration::ZERO };
-        let begun = tokio::time::Instant::now();
-        Self { task, journal, bus, clock, begun, deciding: Default::default(), inner: Mutex::new(inner) }
+        Self { task, journal, bus, clock, deciding: Default::default(), inner: Mutex::new(inner) }
     }
 
     /// Goes on with a task from the events that the journal holds.

@@ -34,7 +34,6 @@ mod submit;
 mod turn;
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use chrono::DateTime;
 use chrono_tz::Tz;
@@ -82,8 +81,6 @@ pub struct Parts {
     pub language: String,
     pub limits: Limits,
     pub budget: Budget,
-    /// How long a person who speaks waits before hearing that it takes longer.
-    pub interim_after: Duration,
 }
 
 /// Runs commands. Cheap to share behind an `Arc`.
@@ -102,7 +99,6 @@ pub struct Agent {
     language: String,
     limits: Limits,
     purse: Purse,
-    interim_after: Duration,
     bus: Bus,
     /// The prefix of the house at a revision; made again when the registry changes.
     prefix: Mutex<Option<(u64, Prefix)>>,
@@ -129,7 +125,6 @@ impl Agent {
             language: parts.language,
             limits: parts.limits,
             purse,
-            interim_after: parts.interim_after,
             bus: tokio::sync::broadcast::channel(LISTENING).0,
             prefix: Mutex::new(None),
         }

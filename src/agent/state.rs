@@ -31,8 +31,6 @@ pub struct TaskState {
     pub too_long: u32,
     /// The budget that was spent when the last turn began.
     pub spent: Option<Period>,
-    /// A person was told something before the result.
-    pub told: bool,
     pub finished: Option<Exit>,
 }
 
@@ -128,7 +126,7 @@ impl TaskState {
                     call.allowed.extend(actions.iter().cloned());
                 }
             }
-            Event::Interim { .. } => self.told = true,
+            Event::Interim { .. } => {}
             Event::ApprovalAsked { call, approval, .. } => {
                 self.set_phase(call, Phase::Waiting { approval: approval.clone() });
             }

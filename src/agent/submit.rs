@@ -18,6 +18,7 @@ use crate::actuate::Ledger;
 use crate::journal::JournalError;
 use crate::journal::memory::Claim;
 use crate::model::Usage;
+use crate::policy::Channel;
 
 /// The one result of a task, as every channel reports it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -183,7 +184,9 @@ impl Queue {
 
     /// What a schedule fires was taken when the schedule was made.
     fn check_rate(&self, command: &Command) -> Result<(), SubmitError> {
-        let Some(rate) = self.rate.as_ref().filter(|_| command.plan.is_none()) else { return Ok(()) };
+        let Some(rate) = self.rate.as_ref().filter(|_| command.origin.channel != Channel::Schedule) else {
+            return Ok(());
+        };
         rate.check(&command.origin.name).map_err(|wait| SubmitError::TooFast {
             principal: command.origin.name.clone(),
             per_minute: self.limits.per_minute,

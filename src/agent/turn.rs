@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::json;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::calls::Running;
 use super::event::{CallId, Event, Failure};
@@ -22,7 +22,6 @@ use crate::journal::JournalError;
 use crate::model::{
     Delta, Model, ModelError, OFFLINE, Situation, Stop, ToolCall, ToolChoice, TurnRequest, Usage, Wait,
 };
-use crate::policy::Channel;
 use crate::tools::{FINISH, is_read};
 
 /// What a model said in one turn so far.
@@ -131,10 +130,6 @@ impl Agent {
                     done?;
                     continue;
                 }
-                () = self.silence_ends(turn.log) => {
-                    self.say_working(turn.log).await?;
-                    continue;
-                }
                 () = turn.cancel.token.cancelled() => {
                     return Ok(Err(ModelError::Cut("the task was stopped".into())));
                 }
@@ -210,24 +205,6 @@ impl Agent {
             }
         }
         not_run
-    }
-
-    /// Comes when a person who speaks has waited so long that a word is due; never for others.
-    async fn silence_ends(&self, log: &TaskLog) {
-        let due = log.with_state(|state| {
-            let voice = |command: &Command| command.origin.channel == Channel::Voice;
-            !state.told && state.command.as_ref().is_some_and(voice)
-        });
-        match due {
-            true => sleep_until(log.begun + self.interim_after).await,
-            false => std::future::pending().await,
-        }
-    }
-
-    async fn say_working(&self, log: &TaskLog) -> Result<(), JournalError> {
-        let Some(command) = log.with_state(|state| state.command.clone()) else { return Ok(()) };
-        let text = self.report.lexicon(&self.language_of(&command)).say("working", &[]);
-        log.append(Event::Interim { text }).await
     }
 
     fn turn_request(&self, log: &TaskLog, why: Why, tool_choice: ToolChoice) -> Option<TurnRequest> {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use secrecy::SecretString;
@@ -162,7 +161,6 @@ impl App {
             language: settings.home.language.clone(),
             limits: settings.agent.limits.clone(),
             budget: settings.agent.budget,
-            interim_after: Duration::from_secs(settings.agent.interim_after_seconds),
         }));
         let limits = QueueLimits {
             at_once: settings.agent.at_once,

@@ -42,9 +42,10 @@ impl ToolHost for Tools {
             }
             let submitted = app.queue.submit(app.called(name, args, by)).await;
             let submitted = submitted.map_err(|error| match error {
-                error @ (SubmitError::Busy { .. } | SubmitError::Stopping | SubmitError::Journal(_)) => {
-                    Unavailable(error.to_string())
-                }
+                error @ (SubmitError::Busy { .. }
+                | SubmitError::TooFast { .. }
+                | SubmitError::Stopping
+                | SubmitError::Journal(_)) => Unavailable(error.to_string()),
             })?;
             Ok(Watched::default().follow(app.handle(submitted), progress).await)
         }
@@ -145,6 +146,7 @@ impl Watched {
             }
             Event::Accepted { .. }
             | Event::TurnStarted { .. }
+            | Event::Called { .. }
             | Event::ModelSaid { .. }
             | Event::ModelFailed { .. }
             | Event::Decided { .. }

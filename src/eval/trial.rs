@@ -100,7 +100,6 @@ impl Trial {
             limits: self.limits.clone(),
             // A set costs what it costs; the summary says how much that was.
             budget: Budget { micro_dollars_a_day: 0, micro_dollars_a_month: 0 },
-            interim_after: REPORT,
         }));
         let queue = Queue::new(agent, QueueLimits { at_once: 1, waiting: 1, per_minute: 0 });
         // The names of a house are read once a change of its registry, not once a command.

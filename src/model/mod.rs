@@ -75,7 +75,8 @@ pub struct Situation {
     pub conversation: Option<String>,
     /// What to do, already understood.
     pub plan: Option<Planned>,
-    /// A language model can be asked next: what the offline understanding would ask the person about goes there.
+    /// A language model can be asked next: what the offline understanding could not find, or would have to ask the
+    /// person about, goes there.
     pub leaves_questions: bool,
     /// Turns that were answered before this one.
     pub turns: usize,

@@ -14,7 +14,7 @@ use super::{Delta, Model, ModelError, Planned, Situation, Stop, TurnRequest};
 use crate::actuate::OutcomeEntry;
 use crate::clock::Clock;
 use crate::home::{Domain, EntityId, House, SharedHouse};
-use crate::nlu::{Dialogue, Intent, Nlu, Request, Understanding};
+use crate::nlu::{Dialogue, Intent, Nlu, RefuseReason, Request, Understanding};
 use crate::tools::{ASK_USER, FINISH, GET_STATE, ToolCall, calls_for, is_household};
 
 /// The name under which the offline understanding takes its turns.
@@ -71,9 +71,9 @@ impl Offline {
         let house = self.house.read();
         let understanding = self.nlu.understand(&request, &house, &dialogue);
         if situation.leaves_questions
-            && let Understanding::Ask { question, .. } = understanding
+            && let Some(reply) = unresolved(&understanding)
         {
-            return Err(ModelError::NotUnderstood { reply: question });
+            return Err(ModelError::NotUnderstood { reply: reply.to_owned() });
         }
         dialogue.update(&situation.text, &understanding);
         self.dialogues.keep(conversation, dialogue);
@@ -108,6 +108,19 @@ impl Offline {
         sentences.extend(household_sentences(situation));
         sentences.extend(open);
         vec![Delta::Text(report.join(language, &sentences)), Delta::End(Stop::Ended)]
+    }
+}
+
+/// What would be said to a person of a sentence whose target is not clear; `None` where it is, or where there is none.
+fn unresolved(understanding: &Understanding) -> Option<&str> {
+    match understanding {
+        Understanding::Ask { question, .. } => Some(question),
+        Understanding::Refuse { reply, reason: RefuseReason::UnknownName { .. } } => Some(reply),
+        Understanding::Act(_)
+        | Understanding::Answer { .. }
+        | Understanding::Refuse { .. }
+        | Understanding::Nothing { .. }
+        | Understanding::NotUnderstood { .. } => None,
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use homeloop::agent::{Event, Exit, Limits};
-use homeloop::policy::Channel;
+use homeloop::agent::{Exit, Limits};
 use serde_json::{Value, json};
 
 use crate::harness::{BOTH, model_settings};
@@ -381,26 +380,6 @@ async fn a_task_ends_at_its_deadline() {
         let result = world.say("think hard").await;
         assert_eq!(result.exit, Exit::Deadline, "{api:?}");
         assert!(result.reply.contains("too long"), "{}", result.reply);
-    }
-}
-
-/// Whoever speaks hears that it takes longer; whoever types does not.
-#[tokio::test]
-async fn a_voice_hears_an_interim_sentence() {
-    for (channel, expected) in [(Channel::Voice, 1), (Channel::Http, 0)] {
-        let server =
-            ModelServer::start([Answer::text("Let me see").until(60, After::Stall), Answer::text("Yes.")])
-                .await;
-        let mut settings = model_settings(Api::OpenAi, &server.base_url());
-        settings.limits.event_idle_ms = 400;
-        let second = model_settings(Api::OpenAi, &server.base_url());
-        let setting = Setting::of(vec![("slow", settings), ("quick", second)]);
-        let world = World::with(Setting { channel, interim_after: Duration::from_millis(50), ..setting });
-        let result = world.say("is it late?").await;
-        assert_eq!(result.reply, "Yes.");
-        let events = world.events(&result.task).await;
-        let interims = events.iter().filter(|event| matches!(event, Event::Interim { .. })).count();
-        assert_eq!(interims, expected, "{channel:?}");
     }
 }
 

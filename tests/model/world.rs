@@ -161,8 +161,6 @@ pub struct Setting {
     pub limits: Limits,
     pub budget: Budget,
     pub per_minute: Option<NonZeroU32>,
-    pub interim_after: Duration,
-    pub channel: Channel,
     /// Where the journal is; `None`: in memory.
     pub state: Option<std::path::PathBuf>,
     pub house: House,
@@ -177,8 +175,6 @@ impl Setting {
             limits: Limits::default(),
             budget: Budget::default(),
             per_minute: None,
-            interim_after: Duration::from_secs(3),
-            channel: Channel::Http,
             state: None,
             house: house(),
             language: "en",
@@ -192,7 +188,6 @@ pub struct World {
     pub journal: Journal,
     pub queue: Arc<Queue>,
     clock: Clock,
-    channel: Channel,
 }
 
 impl World {
@@ -251,11 +246,10 @@ impl World {
             language: setting.language.to_owned(),
             limits: setting.limits,
             budget: setting.budget,
-            interim_after: setting.interim_after,
         }));
         let per_minute = setting.per_minute.map_or(0, NonZeroU32::get);
         let queue = Queue::new(agent, QueueLimits { at_once: 8, waiting: 64, per_minute });
-        let world = Self { devices, door, journal, queue, clock, channel: setting.channel };
+        let world = Self { devices, door, journal, queue, clock };
         for (entity, value) in START {
             if let Ok(id) = EntityId::parse(entity) {
                 world.devices.report(&id, &Update::value(*value));
@@ -271,7 +265,7 @@ impl World {
             text: text.to_owned(),
             origin: Principal {
                 name: "token:anna".into(),
-                channel: self.channel,
+                channel: Channel::Http,
                 scopes: vec![Scope::Read, Scope::Command],
             },
             area: Some("kitchen".into()),

@@ -114,8 +114,8 @@ fn a_cycle_ends_the_task_unless_each_round_tells_something_new() {
 
 #[test]
 fn failures_alike_and_malformed_calls_end_the_task() {
-    let alike = task(&[("light", "{}", json!({"error": "no_plan"}), true); 3].clone());
-    assert_eq!(verdict(&alike, &Limits::default()), Some(Exit::Repetition));
+    let alike = ["{}"; 3].map(|arguments| ("light", arguments, json!({"error": "no_plan"}), true));
+    assert_eq!(verdict(&task(&alike), &Limits::default()), Some(Exit::Repetition));
     let bad = |n: &'static str| ("light", n, json!({"error": "malformed", "attempt": n}), true);
     assert_eq!(verdict(&task(&[bad("1"), bad("2")]), &Limits::default()), None);
     assert_eq!(verdict(&task(&[bad("1"), bad("2"), bad("3")]), &Limits::default()), Some(Exit::Malformed));
