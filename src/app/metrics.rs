@@ -18,10 +18,10 @@ use prometheus_client::registry::Registry;
 use super::App;
 use crate::agent::{Event, TaskEvent};
 use crate::journal::Health as JournalHealth;
-use crate::schedule::FireEvent;
 use crate::model::Usage;
 use crate::model::breaker::BreakerState;
 use crate::model::router::ModelState;
+use crate::schedule::FireEvent;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByExit {

@@ -34,5 +34,5 @@ async fn every_command_in_the_docs_runs() {
             run += 1;
         }
     }
-    assert_eq!(run, 11);
+    assert_eq!(run, 12);
 }

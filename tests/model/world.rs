@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use homeloop::actuate::{Codecs, Containment, Door, DoorParts, NoSecrets, Port, SendError};
+use homeloop::actuate::{Codecs, Containment, Door, DoorParts, NoSecrets, OutcomeEntry, Port, SendError};
 use homeloop::agent::{
     Agent, Budget, Command, Conversations, Event, Limits, Parts, Queue, QueueLimits, SubmitError, TaskResult,
 };
@@ -24,7 +24,7 @@ use homeloop::model::settings::{Mode, ModelSettings};
 use homeloop::model::{Model, Offline, Report};
 use homeloop::nlu::Nlu;
 use homeloop::policy::{Channel, Policy, Principal, Scope};
-use homeloop::tools::{Household, HouseholdRequest};
+use homeloop::tools::{Household, HouseholdRequest, Occasion};
 use serde_json::{Value, json};
 
 use crate::harness::chain_router;
@@ -151,6 +151,22 @@ impl Household for Refuses {
         Box::pin(
             async move { Err(format!("no {}", serde_json::to_string(&request.intent).unwrap_or_default())) },
         )
+    }
+
+    fn arrange_ends<'a>(
+        &'a self,
+        _actions: &'a [Action],
+        _occasion: &'a Occasion,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn settle_ends<'a>(
+        &'a self,
+        _outcomes: &'a [OutcomeEntry],
+        _occasion: &'a Occasion,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
     }
 }
 
