@@ -122,6 +122,7 @@ fn immediate(intent: &Intent) -> Option<&Vec<Action>> {
         | Intent::Timer(_)
         | Intent::List(_)
         | Intent::Broadcast { .. }
+        | Intent::History(_)
         | Intent::StopAll => None,
     }
 }
@@ -139,6 +140,7 @@ fn made(intent: &Intent) -> Option<Made> {
         | Intent::ScheduleCancel(_)
         | Intent::List(_)
         | Intent::Broadcast { .. }
+        | Intent::History(_)
         | Intent::StopAll => None,
     }
 }
@@ -153,6 +155,7 @@ fn actions_of(intent: &Intent) -> Vec<&Action> {
         | Intent::Timer(_)
         | Intent::List(_)
         | Intent::Broadcast { .. }
+        | Intent::History(_)
         | Intent::StopAll => Vec::new(),
     }
 }
