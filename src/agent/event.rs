@@ -21,7 +21,16 @@ pub enum Event {
     /// A turn was asked of a model.
     TurnStarted { turn: u32, model: String },
     /// What the model said in that turn; only complete calls are in it.
-    ModelSaid { turn: u32, text: String, calls: Vec<(CallId, ToolCall)>, stop: Stop, usage: Usage },
+    ModelSaid {
+        turn: u32,
+        text: String,
+        calls: Vec<(CallId, ToolCall)>,
+        stop: Stop,
+        usage: Usage,
+        /// Whether homeloop's own understanding said it: then the text comes from states and outcomes.
+        #[serde(default)]
+        own: bool,
+    },
     /// The turn failed for good (after retries and fallbacks).
     ModelFailed { turn: u32, error: String },
     /// A call became a plan, and policy decided about it.

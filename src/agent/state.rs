@@ -33,6 +33,8 @@ pub struct Turn {
     pub text: String,
     pub calls: Vec<CallId>,
     pub stop: Stop,
+    /// See [`Event::ModelSaid`].
+    pub own: bool,
 }
 
 /// One call and how far it has come.
@@ -72,13 +74,14 @@ impl TaskState {
         match event {
             Event::Accepted { command } => self.command = Some(command.clone()),
             Event::TurnStarted { .. } => self.turn_open = true,
-            Event::ModelSaid { text, calls, stop, usage, .. } => {
+            Event::ModelSaid { text, calls, stop, usage, own, .. } => {
                 self.turn_open = false;
                 self.usage += *usage;
                 self.turns.push(Turn {
                     text: text.clone(),
                     calls: calls.iter().map(|(id, _)| id.clone()).collect(),
                     stop: *stop,
+                    own: *own,
                 });
                 for (id, call) in calls {
                     let state = CallState { call: call.clone(), phase: Phase::Open, sent: Vec::new() };

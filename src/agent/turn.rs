@@ -16,7 +16,7 @@ use super::prompt;
 use super::state::{Phase, TaskState};
 use super::{Agent, Command};
 use crate::journal::JournalError;
-use crate::model::{Delta, ModelError, Situation, Stop, ToolCall, ToolChoice, TurnRequest, Usage};
+use crate::model::{Delta, ModelError, OFFLINE, Situation, Stop, ToolCall, ToolChoice, TurnRequest, Usage};
 use crate::tools::FINISH;
 
 /// What a model said in one turn.
@@ -55,7 +55,8 @@ impl Agent {
                 let calls: Vec<(CallId, ToolCall)> = calls.collect();
                 let surplus = self.surplus(log, tool_choice, &calls);
                 let stop = said.stop.unwrap_or(Stop::Ended);
-                log.append(Event::ModelSaid { turn, text: said.text, calls, stop, usage: said.usage })
+                let own = said.model.as_deref() == Some(OFFLINE);
+                log.append(Event::ModelSaid { turn, text: said.text, calls, stop, usage: said.usage, own })
                     .await?;
                 for id in surplus {
                     let why = json!({"error": "limit", "message": "not run: the limit of calls is reached; report"});
@@ -82,7 +83,7 @@ impl Agent {
         // A plan was understood before: no language model reads it again.
         let model = if request.situation.plan.is_some() { &self.offline } else { &self.model };
         let mut stream = model.turn(Arc::new(request));
-        let mut said = Said::default();
+        let mut said = Said { model: Some(model.name().to_owned()), ..Said::default() };
         let until = tokio::time::Instant::now() + left;
         loop {
             let delta = tokio::time::timeout_at(until, stream.next()).await;

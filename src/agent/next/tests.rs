@@ -22,7 +22,7 @@ fn said(turn: u32, calls: &[&str], stop: Stop) -> Event {
             (format!("{turn}.{index}"), call)
         })
         .collect();
-    Event::ModelSaid { turn, text: String::new(), calls, stop, usage: Usage::default() }
+    Event::ModelSaid { turn, text: String::new(), calls, stop, usage: Usage::default(), own: false }
 }
 
 fn result(call: &str, is_error: bool) -> Event {
@@ -139,12 +139,13 @@ fn limits_checked_before() {
         calls: vec![],
         stop: Stop::Truncated,
         usage: Usage { input_tokens: 70_000, ..Usage::default() },
+        own: false,
     };
     assert_eq!(step(&[spent]), Step::Finish(Exit::Budget));
 }
 
 #[test]
-fn circles_end_the_task() {
+fn f21_circles_end_the_task() {
     let mut malformed = Vec::new();
     for turn in 0..3 {
         malformed.push(said(turn, &[&format!("quux {{\"n\":{turn}}}")], Stop::Ended));
