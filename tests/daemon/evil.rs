@@ -312,7 +312,8 @@ async fn play_all(api: Api) {
     for (at, place) in PLACES.into_iter().enumerate() {
         for number in 0..DEMANDS.len() * PHRASES.len() {
             // Each combination over one of the formats; over both in a longer run.
-            let turn = if (at + number / DEMANDS.len()).is_multiple_of(2) { Api::OpenAi } else { Api::Anthropic };
+            let turn =
+                if (at + number / DEMANDS.len()).is_multiple_of(2) { Api::OpenAi } else { Api::Anthropic };
             if !all && turn != api {
                 continue;
             }
