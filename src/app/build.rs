@@ -69,7 +69,6 @@ impl App {
     pub async fn start(setup: Setup) -> Result<Arc<App>, BuildError> {
         let Setup { settings, home, policy, clock, open_broker, any_port } = setup;
         let policy = policy.of_home(&home.overrides.version());
-        let home_version = home.overrides.version();
         let zone = settings.zone().map_err(failed("the time zone"))?;
         let state_dir = settings.state_dir();
         let topics = Topics::new(&settings.base_topic()).map_err(failed("the base topic"))?;
@@ -187,7 +186,6 @@ impl App {
             tokens: Arc::new(tokens),
             approvers,
             secrets,
-            home_version,
             broker: Mutex::new(broker),
             broker_address,
             http_address: Mutex::new(None),

@@ -98,6 +98,15 @@ impl Discovered {
         *self.overrides.write().unwrap_or_else(PoisonError::into_inner) = overrides;
     }
 
+    /// Version of the tiers that the home file gives now; see [`Overrides::version`].
+    pub fn home_version(&self) -> String {
+        self.overrides().version()
+    }
+
+    fn overrides(&self) -> std::sync::RwLockReadGuard<'_, Overrides> {
+        self.overrides.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn registry(&self) -> std::sync::MutexGuard<'_, Discovery> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -171,12 +180,8 @@ impl App {
         initial: Option<Update>,
         message: &Inbound,
     ) {
-<<<<<<< HEAD
-        if self.discovery.overrides.read().unwrap_or_else(PoisonError::into_inner).apply(&mut entity).hide {
-=======
-        let applied = self.discovery.overrides.apply(&mut entity);
+        let applied = self.discovery.overrides().apply(&mut entity);
         if applied.hide {
->>>>>>> 68e4d84 (Fill in the codes of locks and alarms from files or credentials, at the door alone)
             return;
         }
         let id = entity.id.clone();

@@ -84,8 +84,6 @@ pub struct App {
     tokens: Arc<TokenStore>,
     approvers: approvers::Approvers,
     secrets: Arc<secrets::SecretStore>,
-    /// Version of the tiers that the home file gives.
-    home_version: String,
     broker: Mutex<Option<EmbeddedBroker>>,
     broker_address: Option<SocketAddr>,
     http_address: Mutex<Option<SocketAddr>>,

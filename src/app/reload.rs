@@ -99,7 +99,7 @@ impl App {
             })?,
             None => Policy::default(),
         };
-        match self.door.set_policy(policy.of_home(&self.home_version)).await {
+        match self.door.set_policy(policy.of_home(&self.discovery.home_version())).await {
             Ok(()) => Ok("the policy was read again".into()),
             Err(error) => {
                 Err(format!("the policy was read again, and open approvals could not be checked: {error}"))
