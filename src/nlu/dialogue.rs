@@ -98,6 +98,7 @@ impl Dialogue {
 fn only_reads(intent: &Intent) -> bool {
     match intent {
         Intent::ScheduleQuery
+        | Intent::History(_)
         | Intent::Timer(TimerChange::Query(_))
         | Intent::List(ListChange::Read { .. }) => true,
         Intent::Actions(_)
