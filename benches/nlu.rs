@@ -57,7 +57,7 @@ fn entity(index: usize) -> Value {
             "area": area, "state": state, "attributes": attributes})
     };
     match index % 10 {
-        0 | 1 | 2 => thing("light", "Lamp", "on", json!({"dimmable": true, "color": true})),
+        0..=2 => thing("light", "Lamp", "on", json!({"dimmable": true, "color": true})),
         3 => thing("climate", "Thermostat", "heat", json!({"temperature": 20, "current_temperature": 19.5})),
         4 => thing("cover", "Blind", "open", json!({"device_class": "blind", "current_position": 100})),
         5 => thing("fan", "Fan", "off", json!({"percentage": 0})),

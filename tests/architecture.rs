@@ -1,5 +1,8 @@
 //! Reads the sources and fails when an arrow of the design turns, or when a house rule is broken.
 
+#[path = "architecture/numbers.rs"]
+mod numbers;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -150,6 +153,93 @@ fn time_only_through_clock() {
         {
             if code(&text).contains(word) {
                 wrong.push(format!("{}: {word}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Only the door turns a person's approval into a permit, and permits are made in `policy` alone.
+#[test]
+fn only_actuate_redeems_approvals() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let module = module_of(&path);
+        if is_test_file(&path) || path == Path::new("policy/permit.rs") {
+            continue;
+        }
+        let text = code(&text);
+        if text.contains("Permit::approved(") && module != "actuate" {
+            wrong.push(format!("{}: redeems an approval", path.display()));
+        }
+        if text.contains("Permit {") {
+            wrong.push(format!("{}: makes a permit by hand", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Files that publish over MQTT beside the door, and what: nothing of it is a command to a device.
+const PUBLISHERS: &[(&str, &str)] = &[
+    ("app/mod.rs", "announcements on our own topic"),
+    ("app/discovery.rs", "the birth message"),
+    ("app/mqtt.rs", "answers to chat programs on their own topics"),
+    ("app/voice.rs", "what is said to satellites"),
+    ("cli/demo.rs", "what the simulated devices say"),
+];
+
+#[test]
+fn nothing_else_publishes_to_devices() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let known = PUBLISHERS.iter().any(|(file, _)| path == Path::new(file));
+        if is_test_file(&path) || module_of(&path) == "mqtt" || known {
+            continue;
+        }
+        let text = code(&text);
+        if text.contains("Publish::new(") || text.contains(".begin_publish(") {
+            wrong.push(path.display().to_string());
+        }
+    }
+    assert!(wrong.is_empty(), "these files publish and are not in the list: {}", wrong.join(", "));
+}
+
+/// Files that open a connection of their own, and to whom. Each address comes from the owner's settings.
+const CALLERS: &[(&str, &str)] = &[
+    ("model", "the providers that the settings name"),
+    ("cli", "the daemon that the settings name"),
+    ("mqtt", "the broker that the settings name"),
+    ("voice", "the speech services that the settings name"),
+    ("hass", "the Home Assistant that the settings name"),
+    ("http", "nobody: it is called"),
+];
+
+/// Nothing fetches an address that a model, a device or a page names: there is no tool with an address, and only the
+/// parts above have a client at all. So there is nothing to resolve, to redirect or to tell apart by its error.
+#[test]
+fn s44_to_s48_nothing_fetches_what_a_model_or_a_device_names() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let module = module_of(&path);
+        if is_test_file(&path) || CALLERS.iter().any(|(known, _)| *known == module) {
+            continue;
+        }
+        let text = code(&text);
+        for word in
+            ["reqwest::", "TcpStream::connect", "UnixStream::connect", "tokio_tungstenite::", "Command::new("]
+        {
+            if text.contains(word) {
+                wrong.push(format!("{}: {word}", path.display()));
+            }
+        }
+    }
+    for (path, text) in sources() {
+        if module_of(&path) != "tools" || is_test_file(&path) {
+            continue;
+        }
+        for word in ["\"url\"", "\"uri\"", "\"address\"", "\"endpoint\"", "\"topic\"", "\"payload\""] {
+            if code(&text).contains(word) {
+                wrong.push(format!("{}: a tool takes {word}", path.display()));
             }
         }
     }

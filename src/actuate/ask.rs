@@ -13,6 +13,7 @@ use super::approvals::{LOOK, PendingLimits, StoreError, Stored, Swap};
 use super::door::{Door, lock};
 use super::perform::is_live;
 use super::plan::Plan;
+use super::shown::NOBODY_HOME;
 use crate::home::{Action, Availability, EntityId};
 use crate::policy::{
     Approval, ApprovalState, Decided, Decision, Edge, Moment, Principal, Requester, Snapshot, Verdict,
@@ -135,7 +136,7 @@ impl Door {
             policy_version: plan.policy_version().to_owned(),
             device_hash: plan.device_hash().to_owned(),
             tier: decided.tier(),
-            reasons: decided.reasons(),
+            reasons: self.reasons(decided),
             taint: question.taint.map(str::to_owned),
             precondition: self.snapshots(plan),
             match_code: format!("{:02}", self.clock.random() % 100),
@@ -149,6 +150,15 @@ impl Door {
             decided_at: None,
             outcome: None,
         }
+    }
+
+    /// The reasons of the decision, and that nobody is home where that is known.
+    fn reasons(&self, decided: &Decided) -> Vec<String> {
+        let mut reasons = decided.reasons();
+        if self.facts(&self.policy()).somebody_home == Some(false) {
+            reasons.push(NOBODY_HOME.to_owned());
+        }
+        reasons
     }
 
     fn snapshots(&self, plan: &Plan) -> Vec<Snapshot> {

@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::home::{Action, Domain, EntityId, SharedHouse, State, Verb};
 use crate::policy::{
     Approval, Asked, Decided, Decision, Direction, Facts, Grant, Leaf, Lockout, Permit, Policy, Principal,
-    Scope, decide, direction,
+    Rule, Scope, decide, direction,
 };
 
 /// Everything that the door stands on.
@@ -46,10 +46,14 @@ pub struct Door {
     zone: Tz,
     containment: Containment,
     policy: RwLock<Arc<Policy>>,
+    /// Tiers that the home file gives to entities that announced themselves, as rules.
+    notes: Mutex<BTreeMap<EntityId, Rule>>,
     grants: RwLock<Arc<Vec<Grant>>>,
     slots: Mutex<HashMap<EntityId, Arc<Slot>>>,
     /// Last command to each motor and compressor, with the time since boot.
     directions: Mutex<HashMap<EntityId, (Direction, Duration)>>,
+    /// The last verb sent to each entity, with the time since boot.
+    sent: Mutex<HashMap<EntityId, (Verb, Duration)>>,
     /// Notifications of the last minute.
     notified: Mutex<VecDeque<Duration>>,
     /// Movers that the door has started and that have not ended, with how often.
@@ -100,9 +104,11 @@ impl Door {
             zone: parts.zone,
             containment: parts.containment,
             policy: RwLock::new(Arc::new(parts.policy)),
+            notes: Mutex::default(),
             grants: RwLock::default(),
             slots: Mutex::default(),
             directions: Mutex::default(),
+            sent: Mutex::default(),
             notified: Mutex::default(),
             movers: Mutex::default(),
             lockout: Mutex::default(),
@@ -117,7 +123,22 @@ impl Door {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn put_policy(&self, policy: Policy) {
+    /// Puts a policy in force, with the rules of the home file behind its own.
+    pub(super) fn put_policy(&self, mut policy: Policy) {
+        policy.rules.extend(lock(&self.notes).values().cloned());
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+
+    /// Takes the rule that the home file gives an entity. The policy's version covers the home file as a whole, so
+    /// that it does not change here.
+    pub fn note_tier(&self, entity: &EntityId, rule: Rule) {
+        let before = lock(&self.notes).insert(entity.clone(), rule.clone());
+        if before.as_ref() == Some(&rule) {
+            return;
+        }
+        let mut policy = Policy::clone(&self.policy());
+        policy.rules.retain(|known| before.as_ref() != Some(known));
+        policy.rules.push(rule);
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
     }
 
@@ -265,6 +286,16 @@ impl Door {
             notified.push_back(now);
         }
         may
+    }
+
+    pub(super) fn remember_sent(&self, action: &Action) {
+        lock(&self.sent).insert(action.entity.clone(), (action.verb, self.clock.since_boot()));
+    }
+
+    /// What was sent to an entity last by this process, and how long ago.
+    pub fn last_sent(&self, entity: &EntityId) -> Option<(Verb, Duration)> {
+        let (verb, at) = lock(&self.sent).get(entity).copied()?;
+        Some((verb, self.clock.since_boot().saturating_sub(at)))
     }
 
     pub(super) fn slot(&self, entity: &EntityId) -> Arc<Slot> {

@@ -174,6 +174,7 @@ impl Door {
 
     async fn send(&self, action: &Action, ready: &Ready) -> Sent {
         let mut sent = Sent::Nothing("link_down");
+        self.remember_sent(action);
         for message in &ready.messages {
             if let Some(direction) = direction(action) {
                 self.remember_direction(&action.entity, direction);

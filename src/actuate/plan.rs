@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::containment::Containment;
 use super::port::{Codecs, Secrets};
 use crate::devices::{EncodeError, Message};
-use crate::home::{Action, ArgError, Args, Entity, EntityId, House, State, Verb};
+use crate::home::{Action, Arg, ArgError, ArgValue, Args, Entity, EntityId, HOME_FILE, House, State, Verb};
 
 /// Leaves that one plan can have; more were refused by every policy.
 const LEAVES: usize = 200;
@@ -61,6 +61,8 @@ pub enum PlanError {
     TooMany(usize),
     #[error("the secret {0:?} is not set")]
     NoSecret(String),
+    #[error("{entity} asks for the secret {name:?}, which the home file does not give it")]
+    SecretOfAnother { entity: EntityId, name: String },
 }
 
 fn words(verbs: &[Verb]) -> String {
@@ -139,8 +141,9 @@ impl Maker<'_> {
         let (codec, _) = self.codecs.codec(id).ok_or_else(|| PlanError::NoCodec(id.clone()))?;
         let unknown = State::default();
         let now = self.house.state(id.as_str()).unwrap_or(&unknown);
-        let messages =
-            codec.encode(&action, now).map_err(|error| PlanError::Encode { entity: id.clone(), error })?;
+        let messages = codec
+            .encode(&self.coded(&action), now)
+            .map_err(|error| PlanError::Encode { entity: id.clone(), error })?;
         let mut secrets = BTreeMap::new();
         for message in &messages {
             if let Some(why) = self.containment.refuses(&message.topic) {
@@ -148,12 +151,31 @@ impl Maker<'_> {
                 return Err(PlanError::Topic { entity: id.clone(), topic, why });
             }
             for name in secret_names(&message.payload) {
+                self.may_have(entity, name)?;
                 let secret = self.secrets.secret(name).ok_or_else(|| PlanError::NoSecret(name.to_owned()))?;
                 secrets.insert(name.to_owned(), secret.version);
             }
         }
         let device = entity.device.as_ref().map(|device| device.id.clone());
         Ok(PlanLeaf { action, name: entity.name.clone(), device, messages, secrets })
+    }
+
+    /// The action with the place of its code, for an entity that takes one. The code itself is nowhere here.
+    fn coded(&self, action: &Action) -> Action {
+        let mut coded = action.clone();
+        if let Some(name) = self.secrets.code_of(&action.entity) {
+            coded.args.insert(Arg::Code, ArgValue::Text(format!("${{secret:{name}}}")));
+        }
+        coded
+    }
+
+    /// An announcement must not name a secret by itself: whoever writes it could have any code sent to a topic of
+    /// theirs.
+    fn may_have(&self, entity: &Entity, name: &str) -> Result<(), PlanError> {
+        if entity.source == HOME_FILE || self.secrets.code_of(&entity.id).as_deref() == Some(name) {
+            return Ok(());
+        }
+        Err(PlanError::SecretOfAnother { entity: entity.id.clone(), name: name.to_owned() })
     }
 }
 

@@ -51,6 +51,11 @@ impl Codecs for Registry<dyn Port> {
 /// Codes and keys by name. What stands as `${secret:name}` in a plan is filled in inside the door only.
 pub trait Secrets: Send + Sync {
     fn secret(&self, name: &str) -> Option<Secret>;
+
+    /// The name of the secret that an entity takes as its code, where the home file gives one.
+    fn code_of(&self, _entity: &EntityId) -> Option<String> {
+        None
+    }
 }
 
 /// A secret and its version, which changes whenever the secret does.

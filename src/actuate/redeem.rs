@@ -14,6 +14,9 @@ use super::plan::Plan;
 use super::port::Record;
 use crate::policy::{Approval, ApprovalState, Edge, Moment, Permit};
 
+/// Longest wait for another call that carries out the same approval: beyond every confirmation.
+const LONGEST: Duration = Duration::from_secs(600);
+
 /// Why an approved plan is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedeemError {
@@ -39,6 +42,7 @@ impl Door {
         cancel: &CancellationToken,
     ) -> Result<Vec<OutcomeEntry>, RedeemError> {
         let mut changes = self.approval_changes();
+        let begun = tokio::time::Instant::now();
         loop {
             let state = match self.redeem(id).await {
                 Ok((plan, permit)) => return Ok(self.perform(&plan, permit, record, cancel).await),
@@ -49,6 +53,9 @@ impl Door {
                 ApprovalState::Uncertain => return self.settle_uncertain(id).await,
                 // The row changes when the other call has ended; a change that was missed shows in the row.
                 ApprovalState::Executing => {
+                    if cancel.is_cancelled() || begun.elapsed() > LONGEST {
+                        return Err(RedeemError::NotApproved(state));
+                    }
                     let _ = tokio::time::timeout(LOOK, changes.recv()).await;
                 }
                 ApprovalState::DoneConfirmed | ApprovalState::DoneUnconfirmed | ApprovalState::Failed => {

@@ -10,6 +10,9 @@ use crate::policy::{Approval, Moment, Snapshot};
 /// Characters of a name or a value that are shown; an id stands beside it in full.
 const NAME: usize = 64;
 
+/// The reason of an approval that was asked while nobody was home.
+pub(super) const NOBODY_HOME: &str = "nobody is home";
+
 /// One question as every channel shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shown {
@@ -53,7 +56,9 @@ impl Shown {
             })
             .collect();
         let taint = approval.taint.as_deref().map(|source| format!("{}{}", words.taint, clean(source, NAME)));
-        let mut shown = Self { targets, warnings: taint.into_iter().collect(), text: String::new() };
+        let away = approval.reasons.iter().any(|reason| reason == NOBODY_HOME).then(|| words.away.to_owned());
+        let warnings = away.into_iter().chain(taint).collect();
+        let mut shown = Self { targets, warnings, text: String::new() };
         shown.text = shown.lines(approval, words, now).join("\n");
         Some(shown)
     }
@@ -159,6 +164,7 @@ struct Words {
     unverified: &'static str,
     warning: &'static str,
     taint: &'static str,
+    away: &'static str,
     code: &'static str,
     expires: &'static str,
     verbs: &'static [(Verb, &'static str)],
@@ -175,6 +181,7 @@ const EN: Words = Words {
     unverified: "heard, not verified",
     warning: "Warning: ",
     taint: "text was read before this request from ",
+    away: "nobody is home",
     code: "Code",
     expires: "expires in",
     verbs: &[],
@@ -191,6 +198,7 @@ const ZH: Words = Words {
     unverified: "听到的内容，未核实",
     warning: "注意：",
     taint: "在此请求之前读取了以下来源的文字：",
+    away: "家里没有人",
     code: "核对码",
     expires: "剩余",
     verbs: &[

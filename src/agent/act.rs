@@ -140,7 +140,8 @@ impl Agent {
                 let cause = match &error {
                     AskError::CoolDown(_) => "cooling_down",
                     AskError::RequesterFull(_) | AskError::Full(_) => "too_many_questions",
-                    AskError::NotAsked | AskError::Store(_) => "cannot_ask",
+                    AskError::NotAsked => "cannot_ask",
+                    AskError::Store(_) => "not_recorded",
                 };
                 tracing::warn!(task = %command.task, call = %id, %error, "no question was put");
                 self.report(log, id, not_sent(&plan.actions(), cause)).await

@@ -16,6 +16,7 @@ use super::{Agent, repeat};
 use crate::actuate::OutcomeEntry;
 use crate::journal::JournalError;
 use crate::model::ToolCall;
+use crate::nlu::{Intent, ListChange};
 use crate::policy::{Decision, Scope, Verdict};
 use crate::tools::{self, HouseholdRequest, Request, ToolError};
 
@@ -155,6 +156,7 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
         let acts = match &request {
+            Request::Household(Intent::History(_)) => false,
             Request::Actions(_) | Request::Scene(_) | Request::Household(_) => true,
             Request::GetState(_)
             | Request::FindEntities { .. }
@@ -219,12 +221,17 @@ impl Agent {
                 let _ = tell.send(text);
             }),
         };
+        // What stands on a list was written by somebody, at some time, through some channel.
+        let kept = match &request.intent {
+            Intent::List(ListChange::Read { .. }) => Some("a list".to_owned()),
+            _ => None,
+        };
         let mut handled = self.household.handle(request);
         loop {
             tokio::select! {
                 Some(text) = told.recv() => log.append(Event::Interim { text }).await?,
                 answer = &mut handled => return match answer {
-                    Ok(said) => self.end(log, id, said, false).await,
+                    Ok(said) => self.end_kept(log, id, said, kept).await,
                     Err(why) => self.end(log, id, json!({"error": "refused", "said": why}), true).await,
                 },
                 () = cancel.token.cancelled() => {
@@ -279,6 +286,18 @@ impl Agent {
     ) -> Result<(), JournalError> {
         let content = content.to_string();
         log.append(Event::CallResult { call: id.clone(), content, is_error, taint: None }).await
+    }
+
+    /// The result of a household call; `taint` says where free text in it comes from.
+    async fn end_kept(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        said: Value,
+        taint: Option<String>,
+    ) -> Result<(), JournalError> {
+        let content = said.to_string();
+        log.append(Event::CallResult { call: id.clone(), content, is_error: false, taint }).await
     }
 
     /// The result of a read: what it holds of free text from devices taints what follows.

@@ -39,6 +39,9 @@ pub enum Event {
         /// Who took the turn, where a router chose.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        /// Whether homeloop's own understanding said it: then the text comes from states and outcomes.
+        #[serde(default)]
+        own: bool,
     },
     /// The turn failed for good (after retries and fallbacks).
     ModelFailed {

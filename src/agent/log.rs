@@ -13,7 +13,7 @@ use super::state::TaskState;
 use crate::actuate::{NotRecorded, Record};
 use crate::clock::Clock;
 use crate::home::Action;
-use crate::journal::{Durability, Journal, JournalError, NewEvent};
+use crate::journal::{Durability, Health, Journal, JournalError, NewEvent};
 
 /// An event as channels see it.
 #[derive(Debug, Clone, Serialize)]
@@ -120,7 +120,13 @@ impl Record for TaskLogOf<'_> {
             action: action.clone(),
             gated,
         };
-        Box::pin(async move { self.log.append(event).await.map_err(|error| NotRecorded(error.to_string())) })
+        Box::pin(async move {
+            // In memory the event would be taken, and nobody could ever read it.
+            if let Health::SafeMode(why) = self.log.journal.health() {
+                return Err(NotRecorded(why));
+            }
+            self.log.append(event).await.map_err(|error| NotRecorded(error.to_string()))
+        })
     }
 }
 

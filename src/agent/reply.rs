@@ -30,16 +30,21 @@ impl Agent {
                     .filter(|text| !text.is_empty())
                     .unwrap_or_else(|| finished_with(state));
                 let from_calls = said_by_calls(state);
+                // What our own understanding answers from states is no claim to have done something.
+                let answer = ledger.is_empty()
+                    && from_calls.is_empty()
+                    && state.turns.last().is_some_and(|turn| turn.own);
                 if !text.is_empty()
-                    && honest(
-                        &text,
-                        &outcomes,
-                        &ledger,
-                        &from_calls,
-                        household_failed(state),
-                        lexicon,
-                        &house,
-                    )
+                    && (answer
+                        || honest(
+                            &text,
+                            &outcomes,
+                            &ledger,
+                            &from_calls,
+                            household_failed(state),
+                            lexicon,
+                            &house,
+                        ))
                 {
                     sentences.push(text);
                 } else {

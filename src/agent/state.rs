@@ -42,6 +42,8 @@ pub struct Turn {
     pub stop: Stop,
     /// Who took it, where a router chose.
     pub model: Option<String>,
+    /// See [`Event::ModelSaid`].
+    pub own: bool,
 }
 
 /// One call and how far it has come.
@@ -104,11 +106,11 @@ impl TaskState {
                 self.change_turn(*turn, |turn| turn.calls.push(call.clone()));
                 self.calls.entry(call.clone()).or_insert_with(|| CallState::new(tool));
             }
-            Event::ModelSaid { turn, text, calls, stop, usage, model } => {
+            Event::ModelSaid { turn, text, calls, stop, usage, model, own } => {
                 self.usage += *usage;
                 let (text, model) = (text.clone(), model.clone());
                 let ids = calls.iter().map(|(id, _)| id.clone()).collect();
-                self.take_turn(*turn, Turn { text, calls: ids, stop: *stop, model });
+                self.take_turn(*turn, Turn { text, calls: ids, stop: *stop, model, own: *own });
                 for (id, call) in calls {
                     self.calls.entry(id.clone()).or_insert_with(|| CallState::new(call));
                 }
@@ -208,7 +210,7 @@ impl TaskState {
         let at = usize::try_from(turn).unwrap_or(usize::MAX).min(self.turns.len());
         if at == self.turns.len() {
             let (text, calls) = (String::new(), Vec::new());
-            self.turns.push(Turn { text, calls, stop: Stop::Ended, model: None });
+            self.turns.push(Turn { text, calls, stop: Stop::Ended, model: None, own: false });
         }
         if let Some(turn) = self.turns.get_mut(at) {
             change(turn);

@@ -96,7 +96,8 @@ impl Agent {
         let rest: Vec<CallId> = said.calls.iter().map(|(id, _)| id.clone()).collect();
         let Said { text, calls, started, usage, stop, model } = said;
         let stop = stop.unwrap_or(Stop::Ended);
-        log.append(Event::ModelSaid { turn: number, text, calls, stop, usage, model }).await?;
+        let own = model.as_deref().map_or(!turn.streams, |model| model == OFFLINE);
+        log.append(Event::ModelSaid { turn: number, text, calls, stop, usage, model, own }).await?;
         for (id, why) in not_run {
             self.end(log, &id, why, true).await?;
         }

@@ -1,8 +1,6 @@
 //! From settings to a running daemon, one step after the other.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use futures_util::FutureExt;
@@ -11,11 +9,13 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::approvers::Approvers;
+use super::broker::{accounts, embedded, link_settings, own_account};
 use super::discovery::Discovered;
 use super::household::Keeper;
-use super::retained::InJournal;
-use super::{App, schedules};
-use crate::actuate::{Containment, Door, DoorParts, NoSecrets, Port};
+use super::secrets::SecretStore;
+use super::{App, safe_mode, schedules};
+use crate::actuate::{Containment, Door, DoorParts, Port};
 use crate::agent::{Agent, Conversations, Parts, Queue, QueueLimits};
 use crate::clock::Clock;
 use crate::devices::registry::Registry;
@@ -25,19 +25,16 @@ use crate::http::{HttpSettings, Shared, check_bind};
 use crate::journal::Journal;
 use crate::model::settings::Mode;
 use crate::model::{Model, Offline, Report, Router};
-use crate::mqtt::broker::accounts::{Account, Role};
-use crate::mqtt::broker::{BrokerSettings, EmbeddedBroker};
+use crate::mqtt::broker::EmbeddedBroker;
 use crate::mqtt::inbox::Inbox;
-use crate::mqtt::link::{
-    Arrivals, Credentials, Link, LinkHandle, LinkSettings, Status, TlsSettings, Version,
-};
+use crate::mqtt::link::{Arrivals, Link, LinkHandle};
 use crate::mqtt::outbox::Outbox;
 use crate::mqtt::topics::Topics;
 use crate::nlu::Nlu;
 use crate::policy::Policy;
 use crate::schedule::Scheduler;
 use crate::settings::home_file::HomeFile;
-use crate::settings::{Broker, Settings, given};
+use crate::settings::{Broker, Settings, given, secret_file};
 
 /// What a daemon is built from. Everything in it was checked.
 pub struct Setup {
@@ -65,7 +62,7 @@ pub struct BuildError {
     why: String,
 }
 
-fn failed<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> BuildError {
+pub(super) fn failed<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> BuildError {
     move |error| BuildError { what, why: error.to_string() }
 }
 
@@ -73,18 +70,27 @@ impl App {
     /// Builds and starts the daemon. It returns when commands are taken, whether the broker is there already or not.
     pub async fn start(setup: Setup) -> Result<Arc<App>, BuildError> {
         let Setup { settings, home, policy, clock, open_broker, any_port } = setup;
+        let policy = policy.of_home(&home.overrides.version());
         let zone = settings.zone().map_err(failed("the time zone"))?;
         let state_dir = settings.state_dir();
         let topics = Topics::new(&settings.base_topic()).map_err(failed("the base topic"))?;
-        let journal = Journal::open(&state_dir, clock.clone()).map_err(failed("the journal"))?;
+        let journal = safe_mode::open(&state_dir, &clock).map_err(failed("the journal"))?;
         let (tokens, first) = TokenStore::open(&state_dir, clock.clone()).map_err(failed("the tokens"))?;
         if let Some(path) = first {
             tracing::info!(file = %path.display(), "a token for the owner was made");
         }
         let own = own_account(&clock);
+        let accounts = accounts(&settings)?;
+        let anonymous = match settings.mqtt.broker {
+            Broker::Embedded => open_broker,
+            Broker::External => settings.mqtt.username.is_empty(),
+        };
+        let approvers = Approvers::new(&settings.mqtt, &accounts, anonymous)
+            .map_err(failed("mqtt.commands.approvals"))?;
         let broker = match settings.mqtt.broker {
             Broker::Embedded => {
-                Some(embedded(&settings, &topics, &own, &journal, &clock, open_broker, any_port).await?)
+                let all = std::iter::once(own.clone()).chain(accounts).collect();
+                Some(embedded(&settings, &topics, all, &journal, &clock, open_broker, any_port).await?)
             }
             Broker::External => None,
         };
@@ -106,10 +112,11 @@ impl App {
             own_base: topics.base().to_owned(),
             discovery_prefix: settings.discovery.prefix.clone(),
         };
+        let secrets = Arc::new(SecretStore::open(settings.secrets_dir(), &state_dir, &clock));
         let door = Arc::new(Door::new(DoorParts {
             house: house.clone(),
             codecs: registry.clone(),
-            secrets: Arc::new(NoSecrets),
+            secrets: secrets.clone(),
             store: Arc::new(journal.clone()),
             policy,
             containment,
@@ -142,7 +149,7 @@ impl App {
             clock: clock.clone(),
             zone,
         });
-        let password = given(&settings.mqtt.password_file).and_then(|file| secret(file).ok());
+        let password = given(&settings.mqtt.password_file).and_then(|file| secret_file::read(file).ok());
         let known: Vec<SecretString> = password.into_iter().collect();
         let models = Router::from_settings(&settings.models, Some(offline.clone()), &known, clock.clone())
             .map_err(failed("the models"))?;
@@ -190,8 +197,8 @@ impl App {
             metrics: Default::default(),
             listening: super::voice::places(),
             tokens: Arc::new(tokens),
-            approvers: BTreeSet::new(),
-            hmac_keys: BTreeMap::new(),
+            approvers,
+            secrets,
             broker: Mutex::new(broker),
             broker_address,
             http_address: Mutex::new(None),
@@ -214,6 +221,8 @@ impl App {
         self.until_stopped(self.clone().publish_events(events));
         self.until_stopped(self.clone().publish_approvals(approvals));
         self.until_stopped(self.clone().keep_the_journal_short());
+        self.until_stopped(self.clone().note_foreign_changes(self.house.changes()));
+        self.until_stopped(self.clone().end_grants());
         self.until_stopped(self.clone().after_announcements());
         self.until_stopped(self.clone().say_birth());
         self.decode(arrivals)?;
@@ -267,7 +276,13 @@ impl App {
         let listener = bind(http.bind, any_port).await.map_err(failed("http.bind"))?;
         let address = listener.local_addr().map_err(failed("http.bind"))?;
         *self.http_address.lock().unwrap_or_else(PoisonError::into_inner) = Some(address);
-        let settings = HttpSettings { allowed_hosts: http.allowed_hosts.clone(), ..HttpSettings::default() };
+        let settings = HttpSettings {
+            allowed_hosts: http.allowed_hosts.clone(),
+            allowed_origins: http.allowed_origins.clone(),
+            public_url: Some(http.public_url.clone()).filter(|url| !url.is_empty()),
+            trusted_proxies: http.trusted_proxies.clone(),
+            ..HttpSettings::default()
+        };
         let service: Arc<dyn crate::http::service::Service> = self.clone();
         let shared = Arc::new(Shared::new(
             settings,
@@ -300,94 +315,6 @@ async fn bind(address: SocketAddr, any_port: bool) -> std::io::Result<TcpListene
             result => return result,
         }
     }
-}
-
-/// homeloop's own account on the embedded broker, with a password that lives as long as the process.
-fn own_account(clock: &Clock) -> Account {
-    let password = format!("{:016x}{:016x}", clock.random(), clock.random());
-    Account { name: "homeloop".into(), password: SecretString::from(password), role: Role::Agent }
-}
-
-async fn embedded(
-    settings: &Settings,
-    topics: &Topics,
-    own: &Account,
-    journal: &Journal,
-    clock: &Clock,
-    open: bool,
-    any_port: bool,
-) -> Result<EmbeddedBroker, BuildError> {
-    let before = journal.retained().await.map_err(failed("the retained messages"))?;
-    let store = Arc::new(InJournal::new(journal.clone(), before));
-    let mut broker = BrokerSettings::new(topics.clone());
-    broker.bind = settings.mqtt.embedded.bind;
-    broker.discovery_prefix = settings.discovery.prefix.clone();
-    broker.accounts = vec![own.clone()];
-    if let Some(file) = given(&settings.mqtt.embedded.accounts_file) {
-        broker
-            .accounts
-            .extend(crate::settings::accounts::load(file).map_err(failed("mqtt.embedded.accounts_file"))?);
-    }
-    broker.anonymous = open.then_some(Role::Agent);
-    let last = broker.bind.port().saturating_add(20);
-    loop {
-        match EmbeddedBroker::start(broker.clone(), store.clone(), clock).await {
-            Ok(broker) => return Ok(broker),
-            Err(_) if any_port && broker.bind.port() != 0 && broker.bind.port() < last => {
-                broker.bind.set_port(broker.bind.port() + 1);
-            }
-            Err(error) => return Err(failed("the embedded broker")(error)),
-        }
-    }
-}
-
-/// The settings of the link to an external broker, without what homeloop says of itself there.
-pub fn broker_link(settings: &Settings) -> Result<LinkSettings, BuildError> {
-    let mqtt = &settings.mqtt;
-    let mut link = LinkSettings::new(mqtt.host.clone(), mqtt.port, mqtt.client_id.clone());
-    if !mqtt.username.is_empty() {
-        let password = match given(&mqtt.password_file) {
-            Some(file) => secret(file).map_err(failed("mqtt.password_file"))?,
-            None => SecretString::from(String::new()),
-        };
-        link.credentials = Some(Credentials { user: mqtt.username.clone(), password });
-    }
-    link.tls = mqtt
-        .tls
-        .then(|| TlsSettings { ca_file: given(&mqtt.ca_file).map(Path::to_owned), ..TlsSettings::default() });
-    link.version = if mqtt.version == 3 { Version::V311 } else { Version::V5 };
-    link.keep_alive = std::time::Duration::from_secs(u64::from(mqtt.keep_alive_seconds));
-    link.max_incoming = mqtt.max_packet;
-    Ok(link)
-}
-
-fn link_settings(
-    settings: &Settings,
-    topics: &Topics,
-    broker: Option<SocketAddr>,
-    own: Account,
-) -> Result<LinkSettings, BuildError> {
-    let mut link = broker_link(settings)?;
-    if let Some(address) = broker {
-        (link.host, link.port) = (address.ip().to_string(), address.port());
-        link.credentials = Some(Credentials { user: own.name, password: own.password });
-        link.tls = None;
-        link.embedded = true;
-    }
-    link.status = Some(Status { topic: topics.status() });
-    Ok(link)
-}
-
-/// A secret from a file, or from the systemd credential of that name.
-fn secret(path: &Path) -> std::io::Result<SecretString> {
-    let credential = std::env::var_os("CREDENTIALS_DIRECTORY").map(|dir| PathBuf::from(dir).join(path));
-    let file = match credential {
-        Some(credential) if path.is_relative() && credential.exists() => credential,
-        Some(_) | None => path.to_owned(),
-    };
-    let text = std::fs::read_to_string(&file)
-        .map_err(|error| std::io::Error::new(error.kind(), format!("{}: {error}", file.display())))?;
-    Ok(SecretString::from(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
 /// Gives every entity of the home file its codec, and subscribes to what they listen to.

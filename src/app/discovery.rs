@@ -14,13 +14,14 @@ use crate::devices::discovery::{
     Accept, Discovery, DiscoveryChange, NoQuarantine, Pins, Quarantine, Settings,
 };
 use crate::devices::template::Sandbox;
-use crate::home::{Area, Entity, EntityId, Stamp, State, Update};
+use crate::home::{Area, Arg, Entity, EntityId, Stamp, State, Update};
 use crate::journal::Journal;
 use crate::mqtt::link::{Inbound, Publish};
 use crate::mqtt::topics::matches;
 use crate::policy::{self, Tier};
 use crate::quarantine::QuarantineFile;
 use crate::settings::home_file::Overrides;
+use crate::tools::clean;
 
 /// Where the pins of announced entities are kept among the journal's memories.
 const SCOPE: &str = "discovery";
@@ -97,6 +98,15 @@ impl Discovered {
         *self.overrides.write().unwrap_or_else(PoisonError::into_inner) = overrides;
     }
 
+    /// Version of the tiers that the home file gives now; see [`Overrides::version`].
+    pub fn home_version(&self) -> String {
+        self.overrides().version()
+    }
+
+    fn overrides(&self) -> std::sync::RwLockReadGuard<'_, Overrides> {
+        self.overrides.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn registry(&self) -> std::sync::MutexGuard<'_, Discovery> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -153,7 +163,9 @@ impl App {
                 self.discovery.changed.notify_one();
             }
             DiscoveryChange::Refused { topic, why } => {
-                tracing::warn!(topic, %why, "an announcement was refused")
+                // Both hold what the announcement says, and a log is read line by line.
+                let (topic, why) = (clean(&topic, 200), clean(&why.to_string(), 400));
+                tracing::warn!(topic, why, "an announcement was refused")
             }
             DiscoveryChange::Ignored { topic, why } => {
                 tracing::debug!(topic, why, "an announcement was ignored")
@@ -168,10 +180,19 @@ impl App {
         initial: Option<Update>,
         message: &Inbound,
     ) {
-        if self.discovery.overrides.read().unwrap_or_else(PoisonError::into_inner).apply(&mut entity).hide {
+        let applied = self.discovery.overrides().apply(&mut entity);
+        if applied.hide {
             return;
         }
         let id = entity.id.clone();
+        // What is known of an entity is known before anybody can act on it.
+        if let Some(note) = &applied.tier {
+            self.door.note_tier(&id, note.rule(&entity));
+        }
+        if let Some(code) = applied.code {
+            self.secrets.set_code(id.clone(), code);
+        }
+        hide_codes(&mut entity);
         {
             let mut house = self.house.write();
             if let Some(area) = &entity.area {
@@ -233,6 +254,13 @@ impl App {
                 return;
             }
         }
+    }
+}
+
+/// Codes are filled in by the door. Nobody is asked for one, least of all a model.
+fn hide_codes(entity: &mut Entity) {
+    for action in &mut entity.actions {
+        action.args.retain(|arg| arg.name != Arg::Code);
     }
 }
 

@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use crate::actuate::{Door, OutcomeEntry};
 use crate::clock::Clock;
 use crate::home::{Action, SharedHouse};
-use crate::journal::Journal;
+use crate::journal::{Health, Journal};
 use crate::model::Report;
-use crate::nlu::{Intent, Lexicon};
+use crate::nlu::{Intent, Lexicon, ListChange, TimerChange};
 use crate::schedule::Scheduler;
 use crate::settings::Ends;
 use crate::tools::{Household, HouseholdRequest, Occasion};
@@ -45,6 +45,11 @@ impl Household for Keeper {
     fn handle(&self, request: HouseholdRequest) -> BoxFuture<'_, Result<Value, String>> {
         async move {
             let lexicon = self.report.lexicon(&request.language);
+            if let Health::SafeMode(_) = self.journal.health()
+                && keeps(&request.intent)
+            {
+                return Err(lexicon.say("cause.not_recorded", &[]));
+            }
             match &request.intent {
                 Intent::Timer(change) => self.timer(change, &request, lexicon).await,
                 Intent::List(change) => self.list(change, &request, lexicon).await,
@@ -62,6 +67,7 @@ impl Household for Keeper {
                     let tasks = (self.stop_all)(request.task.clone()).await;
                     Ok(json!({"said": lexicon.say("stopped_all", &[]), "tasks": tasks}))
                 }
+                Intent::History(entities) => self.history(entities, &request.language).await,
                 Intent::Actions(_) | Intent::Scene(_) => {
                     Err("this is done by the tools of the devices".into())
                 }
@@ -84,6 +90,21 @@ impl Household for Keeper {
         occasion: &'a Occasion,
     ) -> BoxFuture<'a, Option<String>> {
         self.settle(outcomes, occasion).boxed()
+    }
+}
+
+/// Whether an intent changes what is kept in the journal.
+fn keeps(intent: &Intent) -> bool {
+    match intent {
+        Intent::Timer(TimerChange::Query(_))
+        | Intent::List(ListChange::Read { .. })
+        | Intent::ScheduleQuery
+        | Intent::StopAll
+        | Intent::History(_)
+        | Intent::Broadcast { .. }
+        | Intent::Actions(_)
+        | Intent::Scene(_) => false,
+        Intent::Timer(_) | Intent::List(_) | Intent::Schedule { .. } | Intent::ScheduleCancel(_) => true,
     }
 }
 

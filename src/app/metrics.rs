@@ -35,6 +35,11 @@ struct ByOutcome {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByFate {
+    fate: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByVerdict {
     verdict: String,
 }
@@ -77,6 +82,7 @@ pub struct Metrics {
     running: Gauge,
     entities: Gauge,
     messages: Gauge<i64>,
+    own_messages: Family<ByFate, Gauge<i64>>,
     micro_dollars: Counter<u64, AtomicU64>,
     waits: Mutex<Waits>,
     model_seconds: Histogram,
@@ -108,6 +114,7 @@ impl Default for Metrics {
             running: Gauge::default(),
             entities: Gauge::default(),
             messages: Gauge::default(),
+            own_messages: Family::default(),
             micro_dollars: Counter::default(),
             waits: Mutex::default(),
             model_seconds: Histogram::new(BOUNDS),
@@ -149,6 +156,11 @@ impl Metrics {
         registry.register("link_up", "1 while the broker is connected", self.link_up.clone());
         registry.register("tasks_open", "Tasks without a result", self.running.clone());
         registry.register("entities", "Entities of the house", self.entities.clone());
+        registry.register(
+            "own_messages",
+            "Commands, stops and decisions over MQTT by what became of them",
+            self.own_messages.clone(),
+        );
         registry.register("device_messages", "Messages of devices that were read", self.messages.clone());
         self.register_waits();
         self.register_upkeep();
@@ -311,6 +323,19 @@ impl Metrics {
         self.timers.set(i64::try_from(waiting.timers).unwrap_or(i64::MAX));
         self.journal_good.set(i64::from(app.journal.health() == JournalHealth::Good));
         self.look_at_models(app.models.states());
+        let own = app.inbox.counters();
+        for (fate, count) in [
+            ("accepted", own.accepted),
+            ("retained", own.retained),
+            ("stale", own.stale),
+            ("oversized", own.oversized),
+            ("malformed", own.malformed),
+            ("duplicate", own.duplicate),
+            ("disbelieved", own.disbelieved),
+        ] {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.own_messages.get_or_create(&ByFate { fate: fate.to_owned() }).set(count);
+        }
         let mut text = String::new();
         match encode(&mut text, &self.registry) {
             Ok(()) => text,

@@ -2,27 +2,33 @@
 //!
 //! Nothing here decides about actions. What each channel does with a command is in the file of its name.
 
+mod approvers;
+mod broker;
 mod build;
 mod discovery;
+mod foreign;
+mod grants;
+pub mod history;
 mod household;
 mod mcp;
 mod metrics;
 mod mqtt;
 mod reload;
 mod retained;
+mod safe_mode;
 mod schedules;
+mod secrets;
 mod service;
 pub mod simulation;
 mod started;
 mod views;
 mod voice;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -32,7 +38,7 @@ use crate::clock::Clock;
 use crate::devices::registry::Registry;
 use crate::home::{Action, EntityId, SharedHouse};
 use crate::http::tokens::TokenStore;
-use crate::journal::{Health as JournalHealth, Journal, JournalError};
+use crate::journal::{Journal, JournalError};
 use crate::model::Router;
 use crate::mqtt::broker::EmbeddedBroker;
 use crate::mqtt::inbox::Inbox;
@@ -42,7 +48,8 @@ use crate::mqtt::topics::Topics;
 use crate::schedule::Scheduler;
 use crate::settings::Settings;
 
-pub use build::{BuildError, Setup, broker_link};
+pub use broker::broker_link;
+pub use build::{BuildError, Setup};
 use household::Keeper;
 use metrics::Metrics;
 use mqtt::Replies;
@@ -79,10 +86,8 @@ pub struct App {
     /// Places for recorded utterances.
     listening: Arc<tokio::sync::Semaphore>,
     tokens: Arc<TokenStore>,
-    /// Accounts of the embedded broker that may decide.
-    approvers: BTreeSet<String>,
-    /// Keys of approvers for signed decisions, by name.
-    hmac_keys: BTreeMap<String, SecretString>,
+    approvers: approvers::Approvers,
+    secrets: Arc<secrets::SecretStore>,
     broker: Mutex<Option<EmbeddedBroker>>,
     broker_address: Option<SocketAddr>,
     http_address: Mutex<Option<SocketAddr>>,
@@ -135,9 +140,7 @@ impl App {
             LinkState::Up { .. } => {}
             LinkState::Connecting { .. } | LinkState::Stopped => problems.push("broker_down".into()),
         }
-        if self.journal.health() != JournalHealth::Good {
-            problems.push("journal".into());
-        }
+        problems.extend(safe_mode::word(&self.journal.health()).map(str::to_owned));
         problems
     }
 

@@ -15,7 +15,7 @@ use crate::mqtt::inbox::{CommandMessage, DecisionMessage, ReplyTo, Request, Stop
 use crate::mqtt::link::{Arrivals, Inbound, Publish};
 use crate::mqtt::outbox::{ANSWER_ROLE, WaitingApproval};
 use crate::policy::{AnswerWord, Approval, ApprovalState, Channel, Principal, Scope};
-use crate::settings::{MqttApprovals, MqttScope};
+use crate::settings::MqttScope;
 
 /// Where a task is answered, besides our own topics.
 #[derive(Debug, Clone, Default)]
@@ -168,7 +168,8 @@ impl App {
     }
 
     async fn mqtt_decision(self: &Arc<Self>, decision: DecisionMessage) {
-        let Some(principal) = self.believed(&decision) else {
+        let Some(principal) = self.approvers.of(&decision) else {
+            self.inbox.count_disbelieved();
             tracing::warn!(approval = %decision.approval, "a decision over MQTT was ignored: its sender is not believed");
             return;
         };
@@ -185,24 +186,6 @@ impl App {
             && let Err(error) = self.outbox.reply(reply, body.to_string()).await
         {
             tracing::debug!(%error, "what became of a decision was not told");
-        }
-    }
-
-    /// The person behind a decision, if the configured mode can tell.
-    fn believed(&self, decision: &DecisionMessage) -> Option<Principal> {
-        let scopes = vec![Scope::Approve];
-        match self.settings.mqtt.commands.approvals {
-            MqttApprovals::Off => None,
-            MqttApprovals::Accounts => {
-                let sender = decision.sender.as_deref()?;
-                self.approvers.contains(sender).then(|| mqtt_principal(Some(sender), scopes))
-            }
-            MqttApprovals::Acl => Some(mqtt_principal(None, scopes)),
-            MqttApprovals::Hmac => self
-                .hmac_keys
-                .iter()
-                .find(|(_, key)| decision.signed_with(key))
-                .map(|(name, _)| mqtt_principal(Some(name), scopes)),
         }
     }
 
@@ -295,7 +278,7 @@ impl App {
     }
 
     pub(super) fn waiting(&self, approval: &Approval) -> WaitingApproval {
-        let view = views::approval(approval, &self.house.read(), &self.clock);
+        let view = views::approval(approval, &self.settings.home.language, &self.house.read(), &self.clock);
         WaitingApproval {
             id: approval.id.clone(),
             expires_in: Duration::from_millis(view.expires_in_ms),

@@ -19,6 +19,7 @@ impl App {
     /// Reads both files again. Each is taken whole or not at all. Returns one sentence for each; `Err` where the old
     /// one stays.
     pub async fn reload(&self) -> [Told; 2] {
+        self.secrets.reload();
         let told = [self.reload_home().await, self.reload_policy().await];
         for sentence in &told {
             match sentence {
@@ -98,7 +99,7 @@ impl App {
             })?,
             None => Policy::default(),
         };
-        match self.door.set_policy(policy).await {
+        match self.door.set_policy(policy.of_home(&self.discovery.home_version())).await {
             Ok(()) => Ok("the policy was read again".into()),
             Err(error) => {
                 Err(format!("the policy was read again, and open approvals could not be checked: {error}"))

@@ -12,10 +12,12 @@ use super::App;
 use super::views;
 use crate::agent::{Command, Event, SubmitError as QueueError, Submitted, TaskEvent as LogEvent};
 use crate::http::service::{
-    Answer, AnswerError, AnswerWord as HttpWord, CancelError, EntityFilter, Health, LiveEvent, NewCommand,
-    Service, StopError, StopTarget, SubmitError, TaskHandle, Unavailable,
+    Answer, AnswerError, AnswerWord as HttpWord, CancelError, EntityFilter, GrantError, Health, LiveEvent,
+    NewCommand, NewGrant, Service, StopError, StopTarget, SubmitError, TaskHandle, Unavailable,
 };
-use crate::http::views::{ApprovalView, EntityView, ModelsView, ScheduleView, TaskEvent, TaskView};
+use crate::http::views::{
+    ApprovalView, EntityView, GrantView, ModelsView, ScheduleView, TaskEvent, TaskView,
+};
 use crate::journal::{Journal, JournalError};
 use crate::policy::{AnswerWord, Principal, Verdict};
 
@@ -80,7 +82,10 @@ impl Service for App {
         async move {
             let pending = self.door.pending().await.map_err(|error| Unavailable(error.to_string()))?;
             let house = self.house.read();
-            Ok(pending.iter().map(|approval| views::approval(approval, &house, &self.clock)).collect())
+            Ok(pending
+                .iter()
+                .map(|approval| views::approval(approval, &self.settings.home.language, &house, &self.clock))
+                .collect())
         }
         .boxed()
     }
@@ -108,6 +113,18 @@ impl Service for App {
             }
         }
         .boxed()
+    }
+
+    fn grants(&self) -> Vec<GrantView> {
+        self.grant_views()
+    }
+
+    fn give_grant(&self, grant: NewGrant, by: Principal) -> BoxFuture<'_, Result<GrantView, GrantError>> {
+        async move { self.give(grant, &by).await }.boxed()
+    }
+
+    fn revoke_grant<'a>(&'a self, id: &'a str, by: Principal) -> BoxFuture<'a, Result<(), GrantError>> {
+        async move { self.take_back(id, &by).await }.boxed()
     }
 
     fn schedules(&self) -> BoxFuture<'_, Result<Vec<ScheduleView>, Unavailable>> {

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::actuate::{AnswerError as DoorError, Plan};
+use crate::actuate::{AnswerError as DoorError, Plan, Shown};
 use crate::agent::{Balance, Event, Exit};
 use crate::clock::Clock;
 use crate::home::House;
@@ -15,7 +15,7 @@ use crate::model::Usage;
 use crate::model::breaker::BreakerState;
 use crate::model::router::ModelState;
 use crate::model::settings::Mode;
-use crate::policy::{Approval, Channel};
+use crate::policy::{Approval, Channel, Moment};
 use crate::tools::clean;
 
 /// A task from its events; `None` where there are none.
@@ -93,17 +93,22 @@ pub fn models(mode: Mode, states: &[ModelState], balance: Balance) -> ModelsView
     }
 }
 
-/// What a person must see before deciding, from the frozen plan.
-pub fn approval(approval: &Approval, house: &House, clock: &Clock) -> ApprovalView {
-    let now = clock.now();
+/// What a person must see before deciding, as the door renders it from the frozen plan.
+pub fn approval(approval: &Approval, language: &str, house: &House, clock: &Clock) -> ApprovalView {
+    let now = Moment::of(clock);
     let plan = Plan::restore(
         &approval.plan_json,
         &approval.policy_version,
         &approval.device_hash,
         &approval.plan_hash,
     );
+    // A plan that is not what was hashed shows no target: there is nothing that a person could approve.
+    let shown = Shown::of(approval, language, &now);
+    let (text, warnings) =
+        shown.as_ref().map(|shown| (shown.text.clone(), shown.warnings.clone())).unwrap_or_default();
     let leaves = plan.as_ref().map(Plan::leaves).unwrap_or_default();
-    let targets = leaves.iter().map(|leaf| {
+    let rows = shown.iter().flat_map(|shown| &shown.targets).zip(leaves);
+    let targets = rows.map(|(target, leaf)| {
         let action = &leaf.action;
         let state = house.state(action.entity.as_str());
         let args = action
@@ -111,9 +116,9 @@ pub fn approval(approval: &Approval, house: &House, clock: &Clock) -> ApprovalVi
             .iter()
             .map(|(name, value)| (name.word().to_owned(), serde_json::to_value(value).unwrap_or_default()));
         TargetView {
-            entity: action.entity.to_string(),
-            name: clean(&leaf.name, 64),
-            device: leaf.device.as_deref().map(|device| clean(device, 64)),
+            entity: target.entity.clone(),
+            name: target.name.clone(),
+            device: target.device.clone(),
             verb: action.verb.word().to_owned(),
             args: args.collect(),
             now: state.and_then(|state| state.text()).map(|text| clean(text, 64)),
@@ -122,26 +127,22 @@ pub fn approval(approval: &Approval, house: &House, clock: &Clock) -> ApprovalVi
                 .map(|stamp| clock.since_boot().saturating_sub(stamp.since_boot).as_secs()),
         }
     });
-    let warnings = approval
-        .taint
-        .iter()
-        .map(|source| format!("text from {} was read before this request", clean(source, 64)))
-        .collect();
     ApprovalView {
         approval_id: approval.id.clone(),
         task_id: approval.task.clone(),
         plan_hash: approval.plan_hash.clone(),
         match_code: approval.match_code.clone(),
         tier: approval.tier.word().to_owned(),
-        reasons: approval.reasons.clone(),
+        reasons: approval.reasons.iter().map(|reason| clean(reason, 300)).collect(),
         warnings,
+        text,
         targets: targets.collect(),
         utterance: clean(&approval.utterance, 500),
         requested_by: approval.requester.principal.clone(),
         channel: approval.requester.channel,
         created_at: approval.created.wall,
         expires_at: approval.expires_at,
-        expires_in_ms: u64::try_from((approval.expires_at - now).num_milliseconds()).unwrap_or(0),
+        expires_in_ms: u64::try_from((approval.expires_at - now.wall).num_milliseconds()).unwrap_or(0),
     }
 }
 

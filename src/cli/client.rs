@@ -30,6 +30,7 @@ pub struct Client {
 impl Client {
     /// Finds the daemon by the options, else by the settings, and its token by file.
     pub fn new(common: &Common) -> anyhow::Result<Self> {
+        crate::tls_provider();
         let settings = common.settings()?;
         let url = match &common.url {
             Some(url) => url.trim_end_matches('/').to_owned(),

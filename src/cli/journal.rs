@@ -7,8 +7,10 @@ use clap::{Args, Subcommand};
 
 use super::Common;
 use super::print;
+use crate::app::history::{What, deeds};
 use crate::clock::Clock;
 use crate::journal::{self, Verification};
+use crate::tools::clean;
 
 #[derive(Debug, Args)]
 pub struct Journal {
@@ -24,19 +26,73 @@ enum Command {
     Verify,
     /// Write all events as JSON lines.
     Export,
+    /// Who did what, when, through which channel, and approved by whom; the newest first.
+    Acts {
+        /// Only what was done to this entity.
+        entity: Option<String>,
+        /// How many days back.
+        #[arg(long, default_value_t = 7)]
+        days: u16,
+    },
+    /// Move the journal's files into a folder beside them, so that an empty one is begun. Approvals, schedules, timers
+    /// and lists go with it. For a journal that is damaged beyond use.
+    SetAside,
 }
 
 impl Journal {
     pub async fn run(self, common: Common) -> anyhow::Result<ExitCode> {
         let dir = common.settings()?.state_dir();
+        if matches!(self.command, Some(Command::SetAside)) {
+            println!("{}", journal::set_aside(&dir, Clock::system().now())?.display());
+            return Ok(ExitCode::SUCCESS);
+        }
         let journal = journal::Journal::open_read_only(&dir, Clock::system())?;
         match (self.command, self.task) {
+            (Some(Command::Acts { entity, days }), _) => {
+                acts(&journal, entity.as_deref(), days, common.json).await
+            }
+            (Some(Command::SetAside), _) => Ok(ExitCode::SUCCESS),
             (Some(Command::Verify), _) => verify(&journal, common.json).await,
             (Some(Command::Export), _) => export(&journal).await,
             (None, Some(task)) => trajectory(&journal, &task, common.json).await,
             (None, None) => tasks(&journal, common.json).await,
         }
     }
+}
+
+async fn acts(
+    journal: &journal::Journal,
+    entity: Option<&str>,
+    days: u16,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    let since = Clock::system().now() - chrono::TimeDelta::days(days.into());
+    for deed in deeds(journal, entity, since, 200).await? {
+        if json {
+            println!("{}", serde_json::to_string(&deed)?);
+            continue;
+        }
+        let at = deed.at.format("%Y-%m-%d %H:%M:%S");
+        match &deed.what {
+            What::Done { verb, outcome, by, channel, text, approved_by, approved_via, task } => {
+                let word = |value| {
+                    serde_json::to_value(value).ok().and_then(|word| word.as_str().map(str::to_owned))
+                };
+                let channel = word(serde_json::json!(channel)).unwrap_or_default();
+                let outcome = word(serde_json::json!(outcome)).unwrap_or_default();
+                print!("{at}  {} {verb}: {outcome}; by {} over {channel}", deed.entity, clean(by, 80));
+                if let Some(person) = approved_by {
+                    let via = approved_via.as_deref().unwrap_or("unknown");
+                    print!("; approved by {} over {via}", clean(person, 80));
+                }
+                println!("; {:?}; task {task}", clean(text, 200));
+            }
+            What::Changed { from, to } => {
+                println!("{at}  {} {} -> {}; not by homeloop", deed.entity, clean(from, 40), clean(to, 40));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn verify(journal: &journal::Journal, json: bool) -> anyhow::Result<ExitCode> {

@@ -9,12 +9,14 @@ mod client;
 mod demo;
 mod doctor;
 mod eval;
+mod grant;
 mod journal;
 mod manual;
 mod models;
 mod policy;
 mod print;
 mod run;
+mod token;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -72,6 +74,10 @@ enum Command {
     Stop(client::Stop),
     /// Show what is scheduled, or cancel one.
     Schedules(client::Schedules),
+    /// Let somebody do something without being asked about, until an end.
+    Grant(grant::GrantCommand),
+    /// Make, show and revoke tokens of the HTTP API.
+    Token(token::TokenCommand),
     /// Follow everything that happens.
     Tail,
     /// Look for faults of the set-up, and say what mends each.
@@ -134,6 +140,8 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Deny(answer) => block_on(answer.run(common, "deny")),
         Command::Stop(stop) => block_on(stop.run(common)),
         Command::Schedules(schedules) => block_on(schedules.run(common)),
+        Command::Grant(grant) => block_on(grant.run(common)),
+        Command::Token(token) => token.run(&common),
         Command::Tail => block_on(client::tail(common)),
         Command::Doctor(doctor) => block_on(doctor.run(common)),
         Command::Check(check) => check.run(&common),

@@ -135,6 +135,7 @@ fn leaves(intents: &[Intent], house: &House) -> Vec<Action> {
             | Intent::Timer(_)
             | Intent::List(_)
             | Intent::Broadcast { .. }
+            | Intent::History(_)
             | Intent::StopAll => {}
         }
     }

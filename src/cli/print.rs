@@ -88,6 +88,13 @@ pub fn exit_code(exit: &str) -> ExitCode {
 pub fn approval_text(approval: &Value) -> String {
     let text = |key: &str| clean(approval[key].as_str().unwrap_or_default(), 500);
     let mut lines = format!("{}  code {}\n", text("approval_id"), text("match_code"));
+    let shown = approval["text"].as_str().unwrap_or_default();
+    if !shown.is_empty() {
+        for line in shown.lines() {
+            let _ = writeln!(lines, "  {}", clean(line, 1000));
+        }
+        return lines;
+    }
     for target in approval["targets"].as_array().into_iter().flatten() {
         let field = |key: &str| clean(target[key].as_str().unwrap_or_default(), 255);
         let _ = writeln!(

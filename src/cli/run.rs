@@ -18,18 +18,33 @@ use crate::settings::{Settings, given, policy_file};
 
 pub async fn run(common: Common) -> anyhow::Result<ExitCode> {
     log(common.json);
-    let settings = common.settings()?;
-    let (home, policy) = load(&settings)?;
-    let setup = Setup { settings, home, policy, clock: Clock::system(), open_broker: false, any_port: false };
-    let app = App::start(setup).await?;
-    ready();
-    let watchdog = tokio::spawn(watchdog(app.clone()));
-    wait_for_end(&app).await?;
-    watchdog.abort();
-    // Not under systemd: nobody to tell.
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
-    app.stop().await;
-    Ok(ExitCode::SUCCESS)
+    loop {
+        let settings = common.settings()?;
+        let (home, policy) = load(&settings)?;
+        let setup =
+            Setup { settings, home, policy, clock: Clock::system(), open_broker: false, any_port: false };
+        let app = App::start(setup).await?;
+        ready();
+        let watchdog = tokio::spawn(watchdog(app.clone()));
+        let end = wait_for_end(&app).await?;
+        watchdog.abort();
+        if end == End::Signal {
+            // Not under systemd: nobody to tell.
+            let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+        }
+        app.stop().await;
+        if end == End::Signal {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Signal,
+    /// It was in safe mode, and the journal can be used again.
+    Mended,
 }
 
 /// The home and the policy that settings name.
@@ -74,14 +89,16 @@ async fn watchdog(app: Arc<App>) {
     }
 }
 
-async fn wait_for_end(app: &Arc<App>) -> anyhow::Result<()> {
+async fn wait_for_end(app: &Arc<App>) -> anyhow::Result<End> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut reload = signal(SignalKind::hangup())?;
+    let mut mended = std::pin::pin!(app.journal_mended());
     loop {
         tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
+            _ = terminate.recv() => return Ok(End::Signal),
+            _ = interrupt.recv() => return Ok(End::Signal),
+            () = &mut mended => return Ok(End::Mended),
             _ = reload.recv() => {
                 let told = app.reload().await;
                 let broken = told.iter().find_map(|sentence| sentence.as_ref().err());

@@ -325,6 +325,7 @@ impl Household for Lists {
                 | Intent::ScheduleQuery
                 | Intent::ScheduleCancel { .. }
                 | Intent::Timer(_)
+                | Intent::History(_)
                 | Intent::StopAll => {}
             }
             Ok(serde_json::json!({"said": "Noted."}))

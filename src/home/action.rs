@@ -392,7 +392,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn arguments_are_checked_against_the_specification() {
+    fn b10_arguments_are_checked_against_the_specification() {
         let spec = ActionSpec::new(Verb::TurnOn)
             .with(ArgSpec::optional(Arg::BrightnessPct, ArgKind::percent()))
             .with(ArgSpec::optional(Arg::RgbColor, ArgKind::Rgb))

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{ActionSpec, Verb};
 
+/// [`Entity::source`] of what the owner wrote down. Nothing that announces itself can have it.
+pub const HOME_FILE: &str = "home.toml";
+
 /// An entity: its identity, its names in several languages, its place, and what can be done with it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entity {
@@ -31,7 +34,7 @@ pub struct Entity {
     pub members: Vec<EntityId>,
     /// Whether the device reports its state. If not, an outcome can never be Confirmed.
     pub reports_state: bool,
-    /// Where the entity came from: `home.toml`, a discovery topic, `hass`…
+    /// Where the entity came from: [`HOME_FILE`], a discovery topic, `hass`…
     pub source: String,
 }
 

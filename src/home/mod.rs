@@ -12,7 +12,7 @@ mod shared;
 mod state;
 
 pub use action::{Action, ActionSpec, Arg, ArgError, ArgKind, ArgSpec, ArgValue, Args, Verb};
-pub use entity::{BadEntityId, Category, Device, Domain, Entity, EntityId, Name};
+pub use entity::{BadEntityId, Category, Device, Domain, Entity, EntityId, HOME_FILE, Name};
 pub use house::{Change, House};
 pub use place::{Area, Floor, Person, Places, Scene, SceneStep};
 pub use shared::{SharedHouse, Watch};

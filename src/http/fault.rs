@@ -4,7 +4,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::service::{AnswerError, CancelError, StopError, SubmitError, Unavailable};
+use super::service::{AnswerError, CancelError, GrantError, StopError, SubmitError, Unavailable};
 use super::views::{ErrorBody, ErrorView};
 use crate::strict_json::JsonError;
 
@@ -104,6 +104,18 @@ impl From<AnswerError> for Fault {
             AnswerError::Stale => Self::new(StatusCode::BAD_REQUEST, "stale", message),
             AnswerError::Locked(seconds) => Self::too_many(message, seconds),
             AnswerError::Unavailable(error) => error.into(),
+        }
+    }
+}
+
+impl From<GrantError> for Fault {
+    fn from(error: GrantError) -> Self {
+        let message = error.to_string();
+        match error {
+            GrantError::NotLocal => Self::forbidden(message),
+            GrantError::NotFound => Self::not_found(message),
+            GrantError::Refused(_) => Self::bad_request(message),
+            GrantError::Unavailable(error) => error.into(),
         }
     }
 }

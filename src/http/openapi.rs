@@ -6,7 +6,7 @@ use axum::Json;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::api::{approvals, commands, entities, events, health, models, schedules, tasks};
+use super::api::{approvals, commands, entities, events, grants, health, models, schedules, tasks};
 use super::chat::{ollama, openai};
 use super::{mcp, views};
 
@@ -26,6 +26,9 @@ use super::{mcp, views};
         entities::one,
         approvals::list,
         approvals::answer,
+        grants::list,
+        grants::give,
+        grants::revoke,
         schedules::list,
         schedules::cancel,
         schedules::restore,

@@ -11,7 +11,7 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 
 use super::Shared;
 use super::access::authorize;
-use super::api::{approvals, commands, entities, events, health, models, schedules, tasks};
+use super::api::{approvals, commands, entities, events, grants, health, models, schedules, tasks};
 use super::chat::{ollama, openai};
 use super::fault::Fault;
 use super::guard::guard;
@@ -43,6 +43,7 @@ pub struct Route {
 const READ: Access = Access::Needs(Scope::Read);
 const COMMAND: Access = Access::Needs(Scope::Command);
 const APPROVE: Access = Access::Needs(Scope::Approve);
+const ADMIN: Access = Access::Needs(Scope::Admin);
 
 /// The table.
 #[rustfmt::skip]
@@ -64,6 +65,9 @@ pub fn table() -> Vec<Route> {
         row(Method::GET, "/api/entities/{id}", READ, http, on(MethodFilter::GET, entities::one)),
         row(Method::GET, "/api/approvals", READ, http, on(MethodFilter::GET, approvals::list)),
         row(Method::POST, "/api/approvals/{id}", APPROVE, http, on(MethodFilter::POST, approvals::answer)),
+        row(Method::GET, "/api/grants", READ, http, on(MethodFilter::GET, grants::list)),
+        row(Method::POST, "/api/grants", ADMIN, http, on(MethodFilter::POST, grants::give)),
+        row(Method::DELETE, "/api/grants/{id}", ADMIN, http, on(MethodFilter::DELETE, grants::revoke)),
         row(Method::GET, "/api/schedules", READ, http, on(MethodFilter::GET, schedules::list)),
         row(Method::DELETE, "/api/schedules/{id}", COMMAND, http, on(MethodFilter::DELETE, schedules::cancel)),
         row(Method::POST, "/api/schedules/{id}/restore", COMMAND, http, on(MethodFilter::POST, schedules::restore)),

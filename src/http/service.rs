@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use super::views::{ApprovalView, EntityView, ModelsView, ScheduleView, TaskEvent, TaskView};
+use super::views::{ApprovalView, EntityView, GrantView, ModelsView, ScheduleView, TaskEvent, TaskView};
 use crate::policy::{Principal, Verdict};
 
 /// The daemon as a client of it sees it. Futures may be dropped at any time: what was accepted goes on.
@@ -37,6 +37,14 @@ pub trait Service: Send + Sync + 'static {
 
     /// Stops tasks and the movers that they started, without any model. Returns the ids of the tasks it stopped.
     fn stop(&self, target: StopTarget, by: Principal) -> BoxFuture<'_, Result<Vec<String>, StopError>>;
+
+    /// The grants that have not ended.
+    fn grants(&self) -> Vec<GrantView>;
+
+    /// Gives leave in advance. Only a local principal with the scope admin can.
+    fn give_grant(&self, grant: NewGrant, by: Principal) -> BoxFuture<'_, Result<GrantView, GrantError>>;
+
+    fn revoke_grant<'a>(&'a self, id: &'a str, by: Principal) -> BoxFuture<'a, Result<(), GrantError>>;
 
     fn schedules(&self) -> BoxFuture<'_, Result<Vec<ScheduleView>, Unavailable>>;
 
@@ -183,6 +191,30 @@ pub enum StopTarget {
 pub enum StopError {
     #[error("no such task")]
     NotFound,
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Leave that somebody wants to give in advance, checked in form only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewGrant {
+    pub entity: String,
+    pub verbs: Vec<String>,
+    pub principal: String,
+    pub from: Option<DateTime<Utc>>,
+    pub until: DateTime<Utc>,
+    pub reason: String,
+}
+
+/// Why leave was not given or taken back.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    #[error("a grant can only be given on the machine itself, by a person's token")]
+    NotLocal,
+    #[error("no such grant")]
+    NotFound,
+    #[error("{0}")]
+    Refused(String),
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }

@@ -15,7 +15,7 @@ use crate::agent::{Event, Exit};
 use crate::clock::Clock;
 use crate::home::{Availability, Entity, House};
 use crate::model::Usage;
-use crate::policy::{Channel, Verdict};
+use crate::policy::{Channel, Principal, Verdict};
 
 /// A command. Read strictly: an unknown or repeated member is refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -121,6 +121,29 @@ pub struct TaskView {
     /// Only where one task was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<TaskEvent>,
+}
+
+impl TaskView {
+    /// A task that was taken and of which nothing is known yet.
+    pub fn opened(task_id: &str, text: String, by: &Principal, at: DateTime<Utc>) -> Self {
+        Self {
+            task_id: task_id.to_owned(),
+            state: TaskProgress::Running,
+            text,
+            channel: by.channel,
+            requested_by: by.name.clone(),
+            conversation: None,
+            started_at: at,
+            finished_at: None,
+            exit: None,
+            reply: None,
+            interim: None,
+            outcomes: Vec::new(),
+            waiting_for: Vec::new(),
+            usage: Usage::default(),
+            events: Vec::new(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -273,6 +296,9 @@ pub struct ApprovalView {
     pub reasons: Vec<String>,
     /// What should make a person careful, for example untrusted text that was read before.
     pub warnings: Vec<String>,
+    /// Everything that a person must see, rendered from the frozen plan, in lines of plain text.
+    #[serde(default)]
+    pub text: String,
     /// Every target, never cut.
     pub targets: Vec<TargetView>,
     /// What was said or typed, at most 500 characters; not verified.
@@ -379,6 +405,38 @@ pub struct BudgetView {
     pub month_limit: u64,
     /// Whether a limit is reached, so that language models are not asked.
     pub is_spent: bool,
+}
+
+/// Leave given in advance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GrantView {
+    pub grant_id: String,
+    pub entity: String,
+    pub verbs: Vec<String>,
+    /// The exact name of who may: `token:cleaner`.
+    pub principal: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub from: DateTime<Utc>,
+    #[schema(value_type = String, format = DateTime)]
+    pub until: DateTime<Utc>,
+    pub given_by: String,
+    pub reason: String,
+}
+
+/// What is sent to give leave in advance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GrantRequest {
+    pub entity: String,
+    pub verbs: Vec<String>,
+    pub principal: String,
+    /// Now, where it is left out.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub from: Option<DateTime<Utc>>,
+    /// At most 30 days after the begin.
+    #[schema(value_type = String, format = DateTime)]
+    pub until: DateTime<Utc>,
+    /// At least 5 characters.
+    pub reason: String,
 }
 
 /// A fault, in every answer that is not a success.

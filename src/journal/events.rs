@@ -168,6 +168,25 @@ impl Journal {
         .await
     }
 
+    /// Up to `limit` events of some kinds since `since`, the newest first. Reads from the end of the record.
+    pub async fn of_kinds(
+        &self,
+        kinds: &[&str],
+        since: DateTime<Utc>,
+        limit: u32,
+    ) -> Result<Vec<Event>, JournalError> {
+        let (kinds, since) = (serde_json::to_string(kinds).unwrap_or_default(), millis(since));
+        self.read(move |conn| {
+            collect(
+                conn,
+                "SELECT * FROM event WHERE kind IN (SELECT value FROM json_each(?1)) AND at >= ?2
+                 ORDER BY seq DESC LIMIT ?3",
+                params![kinds, since, limit],
+            )
+        })
+        .await
+    }
+
     /// Up to `limit` tasks, the newest first.
     pub async fn tasks(&self, limit: u32, open_only: bool) -> Result<Vec<TaskRow>, JournalError> {
         self.read(move |conn| {

@@ -167,6 +167,11 @@ impl Inbox {
         self.counters.count(Counted::Duplicate);
     }
 
+    /// For the caller, who alone knows whose decisions count.
+    pub fn count_disbelieved(&self) {
+        self.counters.count(Counted::Disbelieved);
+    }
+
     pub fn counters(&self) -> InboxCounters {
         self.counters.read()
     }

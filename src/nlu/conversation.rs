@@ -376,6 +376,7 @@ fn only_on(intent: &Intent, entities: &[EntityId]) -> Intent {
         | Intent::Timer(_)
         | Intent::List(_)
         | Intent::Broadcast { .. }
+        | Intent::History(_)
         | Intent::StopAll => intent.clone(),
     }
 }

@@ -98,6 +98,7 @@ impl Dialogue {
 fn only_reads(intent: &Intent) -> bool {
     match intent {
         Intent::ScheduleQuery
+        | Intent::History(_)
         | Intent::Timer(TimerChange::Query(_))
         | Intent::List(ListChange::Read { .. }) => true,
         Intent::Actions(_)
@@ -122,6 +123,7 @@ fn immediate(intent: &Intent) -> Option<&Vec<Action>> {
         | Intent::Timer(_)
         | Intent::List(_)
         | Intent::Broadcast { .. }
+        | Intent::History(_)
         | Intent::StopAll => None,
     }
 }
@@ -139,6 +141,7 @@ fn made(intent: &Intent) -> Option<Made> {
         | Intent::ScheduleCancel(_)
         | Intent::List(_)
         | Intent::Broadcast { .. }
+        | Intent::History(_)
         | Intent::StopAll => None,
     }
 }
@@ -153,6 +156,7 @@ fn actions_of(intent: &Intent) -> Vec<&Action> {
         | Intent::Timer(_)
         | Intent::List(_)
         | Intent::Broadcast { .. }
+        | Intent::History(_)
         | Intent::StopAll => Vec::new(),
     }
 }

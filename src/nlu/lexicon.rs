@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::history::Past;
 use super::separable::Separable;
 use super::template::Template;
 use super::text::{self, Kind};
@@ -88,6 +89,8 @@ pub struct Lexicon {
     pub templates: Vec<Template>,
     /// Words in the names of scenes that serve an occasion.
     pub scenes: Vec<(Occasion, Vec<Vec<String>>)>,
+    /// Questions about the past, see `history`.
+    pub past: Vec<Past>,
     /// Names of days, months and sentences of the replies.
     replies: BTreeMap<String, String>,
     /// Phrases by their first key, longest first.

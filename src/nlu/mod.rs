@@ -23,6 +23,7 @@ mod describe;
 mod dialogue;
 mod frame;
 mod free;
+mod history;
 mod index;
 mod interpret;
 mod kinds;

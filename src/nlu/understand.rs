@@ -148,6 +148,9 @@ impl Nlu {
         house: &House,
         dialogue: &Dialogue,
     ) -> Understanding {
+        if let Some(history) = self.history(request, house, dialogue, language) {
+            return history;
+        }
         let lexicon = self.lexicon(language);
         let index = self.index(house, lexicon);
         let sentence = Sentence::read(request, lexicon, &index);

@@ -71,6 +71,8 @@ pub enum Intent {
     },
     /// Stop everything that moves, and every running task.
     StopAll,
+    /// Tell who changed these, when, and how. It reads only.
+    History(Vec<EntityId>),
 }
 
 /// Which of the scheduled things.

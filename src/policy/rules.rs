@@ -26,6 +26,16 @@ pub struct Policy {
     pub rules: Vec<Rule>,
 }
 
+impl Policy {
+    /// The policy of a home whose home file gives tiers of its own; `version` changes with them.
+    pub fn of_home(mut self, version: &str) -> Self {
+        if !version.is_empty() {
+            self.version = format!("{}-{version}", self.version);
+        }
+        self
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self {
@@ -149,6 +159,14 @@ impl Rule {
             entities: vec![entity],
             ..Self::empty(Decision::Deny)
         }
+    }
+
+    /// The same rule without the right to lower: its reason moves into its name.
+    pub fn only_raising(mut self) -> Self {
+        if let Some(reason) = self.reason.take() {
+            self.name = format!("{} ({reason})", self.name);
+        }
+        self
     }
 
     /// A rule without conditions, to be filled in.

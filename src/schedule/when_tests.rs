@@ -161,7 +161,7 @@ fn intervals_count_from_when_they_were_made_and_never_pile_up() {
 }
 
 #[test]
-fn refused_with_the_value_and_what_would_be_right() {
+fn b25_and_b26_refused_with_the_value_and_what_would_be_right() {
     let now = utc("2026-11-29T12:00:00Z");
     let cron = |expression: &str| When::Cron { expression: expression.into() };
     let once = |at: &str| When::Once { at: utc(at) };
@@ -277,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    fn around_every_change_a_daily_time_fires_once_a_day(
+    fn b24_around_every_change_a_daily_time_fires_once_a_day(
         zone in proptest::sample::select(&ZONES[..]),
         minute in 0_u32..240,
         year in 2026_i32..2030,

@@ -6,9 +6,11 @@
 pub mod accounts;
 pub mod home_file;
 pub mod policy_file;
+pub mod secret_file;
 pub mod voice;
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -32,6 +34,7 @@ pub struct Settings {
     pub state_dir: PathBuf,
     pub home: Home,
     pub policy: Policy,
+    pub secrets: Secrets,
     pub mqtt: Mqtt,
     pub discovery: Discovery,
     pub http: Http,
@@ -56,6 +59,12 @@ pub struct Home {
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     pub file: PathBuf,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Secrets {
+    pub dir: PathBuf,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -95,6 +104,8 @@ pub struct Embedded {
 pub struct MqttCommands {
     pub scope: MqttScope,
     pub approvals: MqttApprovals,
+    /// Files with the keys of approvers, by name.
+    pub hmac_keys: BTreeMap<String, PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -136,6 +147,9 @@ pub struct Http {
     pub enabled: bool,
     pub bind: SocketAddr,
     pub allowed_hosts: Vec<String>,
+    pub allowed_origins: Vec<String>,
+    pub public_url: String,
+    pub trusted_proxies: Vec<IpAddr>,
     pub tls_cert: PathBuf,
     pub tls_key: PathBuf,
     pub insecure_lan: bool,
@@ -230,6 +244,11 @@ impl Settings {
             Some(dir) if !dir.is_empty() => dir.into(),
             Some(_) | None => PathBuf::from("state"),
         }
+    }
+
+    /// Where codes of devices are kept: the setting, else `secrets` in the state directory.
+    pub fn secrets_dir(&self) -> PathBuf {
+        given(&self.secrets.dir).map_or_else(|| self.state_dir().join("secrets"), Path::to_owned)
     }
 
     /// The base of all own topics: `homeloop/<home>`.

@@ -17,6 +17,7 @@ pub const LIST: &str = "list";
 pub const SCHEDULE: &str = "schedule";
 pub const ANNOUNCE: &str = "announce";
 pub const STOP_ALL: &str = "stop_all";
+pub const HISTORY: &str = "history";
 
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
@@ -70,13 +71,19 @@ pub fn specs() -> Vec<ToolSpec> {
             json!({"message": {"type": "string", "maxLength": 300}, "area": {"type": "string"}}),
             &["message"],
         ),
+        tool(
+            HISTORY,
+            "Who changed entities, when, through which channel, and who approved it. Reads only.",
+            json!({"entities": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_ASKED}}),
+            &["entities"],
+        ),
         tool(STOP_ALL, "Stop everything that moves and every running task, at once.", json!({}), &[]),
     ]
 }
 
 /// Whether `name` is one of these tools.
 pub fn is_household(name: &str) -> bool {
-    matches!(name, TIMER | LIST | SCHEDULE | ANNOUNCE | STOP_ALL)
+    matches!(name, TIMER | LIST | SCHEDULE | ANNOUNCE | STOP_ALL | HISTORY)
 }
 
 /// Reads the arguments of one of these tools.
@@ -94,8 +101,24 @@ pub fn read(
             Ok(Intent::Broadcast { message: required(arguments, "message")?, area: text(arguments, "area") })
         }
         STOP_ALL => Ok(Intent::StopAll),
+        HISTORY => history(arguments, house).map(Intent::History),
         other => Err(bad(format!("there is no tool {other:?}"))),
     }
+}
+
+/// Entities whose history is told at once.
+const MOST_ASKED: usize = 5;
+
+fn history(arguments: &Map<String, Value>, house: &House) -> Result<Vec<EntityId>, ToolError> {
+    let given = arguments.get("entities").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if given.is_empty() || given.len() > MOST_ASKED {
+        return Err(bad(format!("entities has {} ids; expected 1 to {MOST_ASKED}", given.len())));
+    }
+    let known = |id: &Value| {
+        let id = id.as_str().and_then(|id| EntityId::parse(id).ok());
+        id.filter(|id| house.entity(id.as_str()).is_some())
+    };
+    given.iter().map(|id| known(id).ok_or_else(|| bad(format!("there is no entity {id}")))).collect()
 }
 
 fn timer(arguments: &Map<String, Value>) -> Result<TimerChange, ToolError> {
@@ -242,6 +265,10 @@ pub fn write(intent: &Intent, house: &House) -> Option<(&'static str, Value)> {
         )),
         Intent::Broadcast { message, area } => Some((ANNOUNCE, json!({"message": message, "area": area}))),
         Intent::StopAll => Some((STOP_ALL, json!({}))),
+        Intent::History(entities) => {
+            let entities: Vec<&EntityId> = entities.iter().take(MOST_ASKED).collect();
+            Some((HISTORY, json!({"entities": entities})))
+        }
         Intent::Actions(_) | Intent::Scene(_) => None,
     }
 }

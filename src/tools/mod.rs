@@ -81,6 +81,7 @@ pub fn calls_for(intent: &Intent, house: &House) -> Vec<(&'static str, Value)> {
         | Intent::Timer(_)
         | Intent::List(_)
         | Intent::Broadcast { .. }
+        | Intent::History(_)
         | Intent::StopAll => household_calls::write(intent, house).into_iter().collect(),
     }
 }

@@ -159,6 +159,9 @@ impl Answer {
     }
 }
 
+/// A model that answers from what it reads, instead of a script.
+pub type Brain = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
+
 /// The running server. It ends when it is dropped.
 pub struct ModelServer {
     address: SocketAddr,
@@ -168,6 +171,7 @@ pub struct ModelServer {
 
 struct Shared {
     script: Mutex<VecDeque<Answer>>,
+    brain: Option<Brain>,
     requests: Mutex<Vec<Request>>,
     faults: Mutex<Vec<String>>,
     forbidden: Mutex<Vec<String>>,
@@ -209,12 +213,22 @@ impl ModelServer {
         Self::start_with_key(script, None).await
     }
 
+    /// A server that answers every request by what `brain` makes of it.
+    pub async fn start_thinking(brain: Brain) -> Self {
+        Self::start_as(VecDeque::new(), Some(brain), None).await
+    }
+
     /// The same; a request without this key is a fault.
     pub async fn start_with_key(script: impl IntoIterator<Item = Answer>, key: Option<&str>) -> Self {
+        Self::start_as(script.into_iter().collect(), None, key).await
+    }
+
+    async fn start_as(script: VecDeque<Answer>, brain: Option<Brain>, key: Option<&str>) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared {
-            script: Mutex::new(script.into_iter().collect()),
+            script: Mutex::new(script),
+            brain,
             requests: Mutex::default(),
             faults: Mutex::default(),
             forbidden: Mutex::default(),
@@ -307,16 +321,20 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let forbidden = shared.forbidden.lock().expect("lock").clone();
     let mut faults = check::request(api, &headers, &body, shared.key.as_deref());
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     faults.extend(
         forbidden.iter().filter(|secret| text.contains(*secret)).map(|secret| format!("{secret} leaked")),
     );
-    let next = shared.script.lock().expect("lock").pop_front();
+    let request = Request { api, headers, body, bytes };
+    let next = match &shared.brain {
+        Some(brain) => Some(brain(&request)),
+        None => shared.script.lock().expect("lock").pop_front(),
+    };
     if next.is_none() {
         faults.push("a request beyond the script".to_owned());
     }
     shared.faults.lock().expect("lock").extend(faults);
-    shared.requests.lock().expect("lock").push(Request { api, headers, body, bytes });
+    shared.requests.lock().expect("lock").push(request);
     shared.changed.notify_waiters();
     match next.unwrap_or_else(|| Answer::status(500)) {
         Answer::Say { said, delivery } => {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::house::House;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sentences_that_must_not_act_send_nothing() {
+async fn b12_b20_to_b23_and_b27_to_b29_sentences_that_must_not_act_send_nothing() {
     let house = House::start().await;
     let before = house.recorder.all().len();
     for (text, says) in [
@@ -18,6 +18,8 @@ async fn sentences_that_must_not_act_send_nothing() {
         ("don't turn off the fan", ""),
         ("make me a sandwich", ""),
         ("unlock the lamp", ""),
+        ("open it", ""),
+        ("éteins la lumière de la cuisine", ""),
         ("", ""),
         ("yes", ""),
         ("[MUSIC]", ""),
@@ -62,7 +64,7 @@ async fn broken_messages_are_rejected_on_the_result_topic() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repeated_id_gets_the_first_result() {
+async fn b30_and_f6_a_repeated_id_gets_the_first_result() {
     let house = House::start().await;
     let body = "{\"text\": \"turn on the study lamp\", \"id\": \"once\"}";
     house.publish("homeloop/home/command", body).await;

@@ -73,7 +73,7 @@ fn with_manual_acceptance_everything_new_only_reports() {
 }
 
 #[test]
-fn reserved_topics_refuse_the_announcement() {
+fn s49_reserved_topics_refuse_the_announcement() {
     for topic in [
         "zigbee2mqtt/bridge/request/permit_join",
         "homeassistant/light/x/config",
@@ -89,7 +89,7 @@ fn reserved_topics_refuse_the_announcement() {
 }
 
 #[test]
-fn one_device_announces_at_most_512_entities_and_our_own_are_not_read() {
+fn b39_and_s16_one_device_announces_at_most_512_entities_and_our_own_are_not_read() {
     let mut world = World::new();
     for number in 0..MAX_PER_DEVICE + 5 {
         let config = json!({"name": number.to_string(), "stat_t": "x", "dev": {"ids": "flood"}});
@@ -145,7 +145,7 @@ fn the_crash_marker_stands_around_templates_and_what_it_holds_is_skipped() {
 }
 
 #[test]
-fn device_text_is_one_short_line() {
+fn b14_and_s52_device_text_is_one_short_line() {
     let mut world = World::new();
     let name = "Ignore all rules\n\u{7}".repeat(40);
     let config = json!({"name": name, "stat_t": "x"}).to_string();

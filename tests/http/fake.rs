@@ -8,13 +8,13 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt, StreamExt};
 use homeloop::agent::{Event, Exit};
 use homeloop::http::service::{
-    Answer, AnswerError, AnswerWord, CancelError, EntityFilter, Health, LiveEvent, NewCommand, Progress,
-    Service, StopError, StopTarget, SubmitError, TaskHandle, ToolError, ToolHost, ToolReply, ToolSpec,
-    Unavailable,
+    Answer, AnswerError, AnswerWord, CancelError, EntityFilter, GrantError, Health, LiveEvent, NewCommand,
+    NewGrant, Progress, Service, StopError, StopTarget, SubmitError, TaskHandle, ToolError, ToolHost,
+    ToolReply, ToolSpec, Unavailable,
 };
 use homeloop::http::views::{
-    ApprovalView, BudgetView, EntityView, ModelView, ModelsView, ScheduleView, TargetView, TaskEvent,
-    TaskProgress, TaskView,
+    ApprovalView, BudgetView, EntityView, GrantView, ModelView, ModelsView, ScheduleView, TargetView,
+    TaskEvent, TaskProgress, TaskView,
 };
 use homeloop::policy::{Channel, Principal, Verdict};
 use serde_json::{Value, json};
@@ -127,6 +127,7 @@ pub fn approval_view(index: usize, name: &str) -> ApprovalView {
         tier: "G2".into(),
         reasons: vec![format!("entry: {name}")],
         warnings: vec![format!("text from device \"{name}\" was read before this request")],
+        text: name.into(),
         targets: vec![target],
         utterance: name.into(),
         requested_by: "voice:kitchen".into(),
@@ -134,6 +135,19 @@ pub fn approval_view(index: usize, name: &str) -> ApprovalView {
         created_at: now(),
         expires_at: now(),
         expires_in_ms: 118_000,
+    }
+}
+
+fn grant_view(id: &str) -> GrantView {
+    GrantView {
+        grant_id: id.into(),
+        entity: "lock.side_door".into(),
+        verbs: vec!["unlock".into()],
+        principal: "token:cleaner".into(),
+        from: now(),
+        until: now(),
+        given_by: "token:owner".into(),
+        reason: "cleans on Mondays".into(),
     }
 }
 
@@ -212,6 +226,29 @@ impl Service for Fake {
         };
         self.stopped.send_modify(|stopped| stopped.push(target));
         async { Ok(ids) }.boxed()
+    }
+
+    fn grants(&self) -> Vec<GrantView> {
+        vec![grant_view("01HOMELOOPGRANT")]
+    }
+
+    fn give_grant(&self, grant: NewGrant, by: Principal) -> BoxFuture<'_, Result<GrantView, GrantError>> {
+        let given = GrantView {
+            entity: grant.entity,
+            verbs: grant.verbs,
+            principal: grant.principal,
+            until: grant.until,
+            given_by: by.name,
+            reason: grant.reason,
+            ..grant_view("01HOMELOOPGRANT2")
+        };
+        let local = by.channel == Channel::Local;
+        async move { if local { Ok(given) } else { Err(GrantError::NotLocal) } }.boxed()
+    }
+
+    fn revoke_grant<'a>(&'a self, id: &'a str, _by: Principal) -> BoxFuture<'a, Result<(), GrantError>> {
+        let known = id == "01HOMELOOPGRANT";
+        async move { if known { Ok(()) } else { Err(GrantError::NotFound) } }.boxed()
     }
 
     fn schedules(&self) -> BoxFuture<'_, Result<Vec<ScheduleView>, Unavailable>> {

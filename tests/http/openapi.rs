@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use homeloop::http::routes::{Access, table};
+use homeloop::http::tokens::TokenKind;
+use homeloop::policy::Scope;
 use serde_json::{Map, Value};
 
 use crate::client::{raw, request};
@@ -48,6 +50,8 @@ async fn it_names_every_route_and_whether_a_token_is_needed() {
 async fn every_example_in_it_runs() {
     let server = Running::start().await;
     let description = description(&server).await;
+    let scopes = [Scope::Read, Scope::Command, Scope::Approve, Scope::Admin];
+    let token = server.token("all", TokenKind::Person, &scopes);
     let mut run = 0;
     for (path, method, operation) in operations(&description) {
         if path == "/api/events" {
@@ -64,7 +68,7 @@ async fn every_example_in_it_runs() {
             None => vec![String::new()],
         };
         for body in bodies {
-            let headers = [&*bearer(&server.owner), JSON, "Accept: application/json"];
+            let headers = [&*bearer(&token), JSON, "Accept: application/json"];
             let headers = if path == "/mcp" {
                 [headers[0], JSON, "Accept: application/json, text/event-stream"]
             } else {

@@ -117,7 +117,7 @@ async fn what_a_slow_reader_lost_is_fetched_again(broker: Broker) {
 
 /// A broker that claims a packet of 256 MiB: the claim is refused before a byte of it is kept.
 #[tokio::test]
-async fn a_claim_of_256_mebibytes_is_refused_at_its_header() {
+async fn s57_a_claim_of_256_mebibytes_is_refused_at_its_header() {
     for (version, welcome) in [(Version::V5, &[0x20, 3, 0, 0, 0][..]), (Version::V311, &[0x20, 2, 0, 0])] {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("its address");
@@ -145,7 +145,7 @@ async fn a_claim_of_256_mebibytes_is_refused_at_its_header() {
 
 /// S57 and S58: what is no MQTT, is cut short, lies about its length or comes in masses ends its own connection only.
 #[tokio::test]
-async fn malformed_packets_close_their_connection_and_harm_nobody() {
+async fn s58_malformed_packets_close_their_connection_and_harm_nobody() {
     let Some(broker) = Broker::embedded().await else { return };
     let (link, mut arrivals) =
         connect(link_settings(broker.address(), "agent", Version::V5), &["alive"]).await;

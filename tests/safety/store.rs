@@ -6,8 +6,20 @@ use futures_util::future::BoxFuture;
 use homeloop::actuate::{ApprovalStore, PendingLimits, StoreError, Stored, Swap};
 use homeloop::policy::{Approval, ApprovalState, Grant};
 
+/// What the disk under the store does with writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Disk {
+    #[default]
+    Good,
+    /// Nothing is stored, and the caller is told so.
+    Full,
+    /// It is stored, and the caller is told that it was not: a commit whose sync failed.
+    Unsure,
+}
+
 #[derive(Default)]
 pub struct MemoryStore {
+    pub disk: Mutex<Disk>,
     pub rows: Mutex<Vec<Approval>>,
     pub grants: Mutex<Vec<Grant>>,
     /// Every edge that was taken, in order.
@@ -17,6 +29,20 @@ pub struct MemoryStore {
 impl MemoryStore {
     pub fn row(&self, id: &str) -> Approval {
         self.rows.lock().unwrap().iter().find(|row| row.id == id).cloned().unwrap()
+    }
+
+    fn disk(&self) -> Disk {
+        *self.disk.lock().unwrap()
+    }
+
+    /// Before a write: an error where nothing is stored.
+    fn before(&self) -> Result<(), StoreError> {
+        if self.disk() == Disk::Full { Err(StoreError("the disk is full".into())) } else { Ok(()) }
+    }
+
+    /// After a write: an error where the caller must not rely on it.
+    fn after<T>(&self, value: T) -> Result<T, StoreError> {
+        if self.disk() == Disk::Unsure { Err(StoreError("the disk did not sync".into())) } else { Ok(value) }
     }
 
     /// Changes a row behind the door's back, as an intruder in the database would.
@@ -32,6 +58,7 @@ impl ApprovalStore for MemoryStore {
         limits: PendingLimits,
     ) -> BoxFuture<'a, Result<Stored, StoreError>> {
         Box::pin(async move {
+            self.before()?;
             let mut rows = self.rows.lock().unwrap();
             let pending = || rows.iter().filter(|row| row.state == ApprovalState::Pending);
             let own = pending().filter(|row| row.requester.principal == approval.requester.principal).count();
@@ -42,7 +69,7 @@ impl ApprovalStore for MemoryStore {
                 return Ok(Stored::Full);
             }
             rows.push(approval.clone());
-            Ok(Stored::Stored)
+            self.after(Stored::Stored)
         })
     }
 
@@ -59,6 +86,7 @@ impl ApprovalStore for MemoryStore {
 
     fn swap<'a>(&'a self, swap: Swap) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
+            self.before()?;
             let mut rows = self.rows.lock().unwrap();
             let Some(row) = rows.iter_mut().find(|row| row.id == swap.id) else { return Ok(false) };
             let as_asked = swap.from.contains(&row.state)
@@ -80,15 +108,16 @@ impl ApprovalStore for MemoryStore {
             if swap.decided_at.is_some() {
                 row.decided_at = swap.decided_at;
             }
-            Ok(true)
+            self.after(true)
         })
     }
 
     fn count_wrong_hash<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<u32, StoreError>> {
         Box::pin(async move {
+            self.before()?;
             let mut rows = self.rows.lock().unwrap();
             let row = rows.iter_mut().find(|row| row.id == id);
-            Ok(row.map_or(0, |row| {
+            self.after(row.map_or(0, |row| {
                 row.wrong_hashes += 1;
                 row.wrong_hashes
             }))
@@ -101,8 +130,9 @@ impl ApprovalStore for MemoryStore {
 
     fn keep_grant<'a>(&'a self, grant: &'a Grant) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
+            self.before()?;
             self.grants.lock().unwrap().push(grant.clone());
-            Ok(())
+            self.after(())
         })
     }
 

@@ -87,7 +87,7 @@ fn entity(id: &str, verbs: &[Verb], members: &[&str]) -> Entity {
         actions: verbs.iter().map(spec).collect(),
         members: members.iter().map(|id| EntityId::parse(id).unwrap()).collect(),
         reports_state: true,
-        source: "test".into(),
+        source: crate::home::HOME_FILE.into(),
     }
 }
 

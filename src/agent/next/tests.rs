@@ -23,7 +23,15 @@ fn said(turn: u32, calls: &[&str], stop: Stop) -> Event {
             (format!("{turn}.{index}"), call)
         })
         .collect();
-    Event::ModelSaid { turn, text: String::new(), calls, stop, usage: Usage::default(), model: None }
+    Event::ModelSaid {
+        turn,
+        text: String::new(),
+        calls,
+        stop,
+        usage: Usage::default(),
+        model: None,
+        own: false,
+    }
 }
 
 fn result(call: &str, is_error: bool) -> Event {
@@ -141,12 +149,13 @@ fn limits_checked_before() {
         stop: Stop::Truncated,
         usage: Usage { input_tokens: 70_000, ..Usage::default() },
         model: None,
+        own: false,
     };
     assert_eq!(step(&[spent]), Step::Finish(Exit::Budget));
 }
 
 #[test]
-fn circles_end_the_task() {
+fn f21_circles_end_the_task() {
     let mut malformed = Vec::new();
     for turn in 0..3 {
         malformed.push(said(turn, &[&format!("quux {{\"n\":{turn}}}")], Stop::Ended));

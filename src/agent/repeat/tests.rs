@@ -21,6 +21,7 @@ fn task(calls: &[(&str, &str, Value, bool)]) -> TaskState {
             stop: Stop::Ended,
             usage: Usage::default(),
             model: None,
+            own: false,
         });
         if !content.is_null() {
             let content = content.to_string();

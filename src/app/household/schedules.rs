@@ -3,12 +3,14 @@
 //! A schedule holds actions that were understood when it was made. Policy decides about them now and again when they
 //! are due; what a person must approve is asked both times.
 
+use std::sync::Arc;
+
 use chrono::{TimeDelta, Timelike, Weekday};
 use serde_json::{Value, json};
 
 use super::ends::ends_of;
 use super::{Keeper, said};
-use crate::actuate::Question;
+use crate::actuate::{Door, Question};
 use crate::home::{Action, Domain, Verb};
 use crate::http::service::CancelError;
 use crate::http::views::{OccurrenceView, ScheduleView};
@@ -16,6 +18,24 @@ use crate::nlu::{Intent, Lexicon, ScheduleChoice, Weekdays, When};
 use crate::policy::{Asked, Decision, Principal, Verdict};
 use crate::schedule::{self, Late, NewSchedule, Schedule};
 use crate::tools::HouseholdRequest;
+
+/// A question about a schedule that somebody waits for. When the task is stopped meanwhile, the question goes too.
+struct Asking {
+    door: Arc<Door>,
+    approval: Option<String>,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let Some(approval) = self.approval.take() else { return };
+        let door = self.door.clone();
+        tokio::spawn(async move {
+            if let Err(error) = door.cancel_approval(&approval).await {
+                tracing::warn!(approval, %error, "a question that nobody waits for stays until it expires");
+            }
+        });
+    }
+}
 
 impl Keeper {
     pub(super) async fn schedule(
@@ -90,7 +110,10 @@ impl Keeper {
                     &approval.match_code,
                     &self.house.read(),
                 ));
-                match self.door.await_answer(&approval.id).await {
+                let mut asked = Asking { door: self.door.clone(), approval: Some(approval.id.clone()) };
+                let answer = self.door.await_answer(&approval.id).await;
+                asked.approval = None;
+                match answer {
                     Ok((Verdict::Approved, _)) => Ok(true),
                     Ok((Verdict::Denied, _)) => Err(lexicon.say("schedule_denied", &[])),
                     Ok((Verdict::Expired | Verdict::Cancelled | Verdict::Invalidated, _)) => {
@@ -119,6 +142,7 @@ impl Keeper {
                 | Intent::Timer(_)
                 | Intent::List(_)
                 | Intent::Broadcast { .. }
+                | Intent::History(_)
                 | Intent::StopAll => {}
             }
         }

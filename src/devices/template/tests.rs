@@ -48,7 +48,7 @@ fn floats_are_written_as_python_writes_them() {
 }
 
 #[test]
-fn what_is_too_long_too_deep_or_unknown_does_not_compile() {
+fn b31_to_b34_and_b36_what_is_too_long_too_deep_or_unknown_does_not_compile() {
     let compile = |source: &str| sandbox().compile(source).map(|_| ());
     assert_eq!(compile(&"x".repeat(2049)), Err(CompileError::TooLong(2049)));
     for deep in [
@@ -73,7 +73,7 @@ fn what_is_too_long_too_deep_or_unknown_does_not_compile() {
 }
 
 #[test]
-fn bombs_run_out_of_fuel_and_the_stack_stays_small() {
+fn b35_and_b37_bombs_run_out_of_fuel_and_the_stack_stays_small() {
     let bombs = [
         "{{ 'x' * 99999999 }}",
         "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}",
@@ -122,4 +122,37 @@ fn text_is_formatted_as_python_formats_it() {
 fn many_blocks_one_after_another_are_not_deep() {
     let source = "{% if value %}a{% else %}b{% endif %}".repeat(50);
     assert_eq!(value(&source, "x").unwrap(), "a".repeat(50));
+}
+
+#[test]
+fn s66_nothing_leads_out_of_the_sandbox() {
+    for walk in [
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ value.__init__.__globals__ }}",
+        "{{ self._TemplateReference__context }}",
+        "{{ cycler.__init__ }}",
+        "{{ config }}",
+        "{{ env }}",
+        "{{ environ['HOME'] }}",
+        "{{ lipsum() }}",
+        "{{ get_flashed_messages() }}",
+        "{{ range.__call__ }}",
+        "{{ value | attr('__class__') }}",
+        "{{ value | tojson(indent=10000000000) }}",
+        "{{ 'x' | indent(10000000000) }}",
+        "{% include '/etc/passwd' %}",
+        "{% import 'os' as os %}",
+        "{% from 'os' import system %}",
+        "{% extends 'base' %}",
+        "{{ states('lock.front_door') }}",
+    ] {
+        let Ok(template) = sandbox().compile(walk) else { continue };
+        let (payload, state) = (Payload::new(b"x", false), State::default());
+        let scope = Scope { entity_id: "", name: "", state: &state };
+        let result = template.value(&payload, scope, &[]).map(Cow::into_owned);
+        assert!(
+            result.is_err() || result.as_deref() == Ok("") || result.as_deref() == Ok("None"),
+            "{walk}: {result:?}"
+        );
+    }
 }

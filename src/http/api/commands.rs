@@ -59,7 +59,9 @@ pub async fn submit(
     body: Bytes,
 ) -> Result<Response, Fault> {
     let wish = read(&body)?;
+    let text = wish.command.text.clone();
     let task = shared.service.submit(wish.command, caller.principal.clone()).await?;
+    let opened = TaskView::opened(&task.task_id, text, &caller.principal, shared.clock.now());
     let watch = Disconnect {
         service: Arc::clone(&shared.service),
         task_id: task.task_id.clone(),
@@ -69,7 +71,7 @@ pub async fn submit(
     if wants_stream(&headers) {
         Ok(stream_task(&shared, task, watch))
     } else {
-        wait_for_result(&shared, task, watch, wish.wait).await
+        wait_for_result(&shared, task, watch, wish.wait, opened).await
     }
 }
 
@@ -140,6 +142,7 @@ async fn wait_for_result(
     task: TaskHandle,
     watch: Disconnect,
     wait: Duration,
+    opened: TaskView,
 ) -> Result<Response, Fault> {
     let task_id = task.task_id;
     let mut result = pin!(task.result);
@@ -147,7 +150,8 @@ async fn wait_for_result(
         Ok(view) => view,
         Err(_) => match shared.service.task(&task_id).await? {
             Some(view) => TaskView { events: Vec::new(), ..view },
-            None => return Err(Fault::not_found("no such task")),
+            // Taken and not begun yet: others are before it.
+            None => opened,
         },
     };
     watch.finished();

@@ -4,6 +4,7 @@ pub mod approvals;
 pub mod commands;
 pub mod entities;
 pub mod events;
+pub mod grants;
 pub mod health;
 pub mod models;
 pub mod schedules;

@@ -14,6 +14,8 @@ pub enum Counted {
     Malformed,
     /// An id that was there before.
     Duplicate,
+    /// A decision whose sender nobody vouches for.
+    Disbelieved,
 }
 
 /// Counts since the start.
@@ -25,6 +27,7 @@ pub struct InboxCounters {
     pub oversized: u64,
     pub malformed: u64,
     pub duplicate: u64,
+    pub disbelieved: u64,
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +38,7 @@ pub(super) struct Counters {
     oversized: AtomicU64,
     malformed: AtomicU64,
     duplicate: AtomicU64,
+    disbelieved: AtomicU64,
 }
 
 impl Counters {
@@ -46,6 +50,7 @@ impl Counters {
             Counted::Oversized => &self.oversized,
             Counted::Malformed => &self.malformed,
             Counted::Duplicate => &self.duplicate,
+            Counted::Disbelieved => &self.disbelieved,
         };
         counter.fetch_add(1, Ordering::Relaxed);
     }
@@ -75,6 +80,7 @@ impl Counters {
             oversized: read(&self.oversized),
             malformed: read(&self.malformed),
             duplicate: read(&self.duplicate),
+            disbelieved: read(&self.disbelieved),
         }
     }
 }

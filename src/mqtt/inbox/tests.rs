@@ -147,8 +147,15 @@ fn counters_tell_what_became_of_messages() {
     }
     let _ = inbox.read(&message("command", vec![b'x'; 20_000]));
     inbox.count_duplicate();
-    let expected =
-        InboxCounters { accepted: 2, retained: 0, stale: 1, oversized: 1, malformed: 2, duplicate: 1 };
+    let expected = InboxCounters {
+        accepted: 2,
+        retained: 0,
+        stale: 1,
+        oversized: 1,
+        malformed: 2,
+        duplicate: 1,
+        disbelieved: 0,
+    };
     assert_eq!(inbox.counters(), expected);
 }
 

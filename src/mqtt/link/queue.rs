@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_bounded() {
+    fn s56_bytes_are_bounded() {
         let (queue, mut arrivals) = Queue::new(QueueLimits { bytes: 2000, ..limits(1000, 500) });
         for number in 0..100 {
             queue.push(message(&format!("t/{number}"), &"x".repeat(500)));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Deserialize;
 
 use super::{COLORS, Lexicon, LexiconError, Phrase, Sense};
+use crate::nlu::history::Past;
 use crate::nlu::separable::Separable;
 use crate::nlu::template::Template;
 use crate::nlu::vocabulary::{Attribute, Class, Mode, Occasion, Pred, Remark, StateWord, Talk, Word};
@@ -62,6 +63,8 @@ struct File {
     white: Words,
     level: Words,
     template: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    history: Vec<(String, String)>,
     reply: BTreeMap<String, String>,
 }
 
@@ -76,6 +79,11 @@ impl Lexicon {
         let mut file: File = toml::from_str(file)
             .map_err(|source| LexiconError::Syntax { language, source: Box::new(source) })?;
         let mut lexicon = Self::bare(language, &mut file);
+        for (asked, now) in &file.history {
+            let past = Past::read(asked, now);
+            let wrong = || LexiconError::Template { language, template: asked.clone() };
+            lexicon.past.push(past.ok_or_else(wrong)?);
+        }
         lexicon.ordinals = file.ordinals.iter().map(|word| lexicon.stem(word)).collect();
         lexicon.floor_words = file.floor_words.iter().map(|word| lexicon.stem(word)).collect();
         let keys = |names: &Vec<String>| names.iter().map(|name| lexicon.keys(name)).collect::<Vec<_>>();
@@ -120,6 +128,7 @@ impl Lexicon {
             joints: std::mem::take(&mut file.joints),
             templates: Vec::new(),
             scenes: Vec::new(),
+            past: Vec::new(),
             replies: std::mem::take(&mut file.reply),
             phrases: HashMap::new(),
             separable: HashMap::new(),

@@ -103,7 +103,7 @@ impl Builder<'_> {
                 .map(|member| entity_id(self.source, member))
                 .collect::<Result<_, _>>()?,
             reports_state: codec.as_ref().is_some_and(|codec| codec.reports_state()),
-            source: "home.toml".into(),
+            source: crate::home::HOME_FILE.into(),
         };
         let setup = match &file.simulate {
             Some(simulate) => self.setup(simulate)?,

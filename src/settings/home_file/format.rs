@@ -139,6 +139,8 @@ pub(super) struct OverrideToml {
     pub device_class: Option<Spanned<String>>,
     #[serde(default)]
     pub hide: bool,
+    /// The name of the secret that is its code.
+    pub code: Option<Spanned<String>>,
     pub tier: Option<Spanned<String>>,
     pub reason: Option<Spanned<String>>,
 }

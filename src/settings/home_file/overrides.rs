@@ -1,11 +1,13 @@
 //! Corrections of entities that announce themselves: their area, names, class, and how careful to be with them.
 
+use sha2::{Digest, Sha256};
 use toml::Spanned;
 
 use super::build::{device_class, name, names, no_such};
 use super::format::OverrideToml;
 use crate::devices::{FileError, Source};
 use crate::home::{Entity, Name, Places};
+use crate::policy::{Rule, Tier};
 
 /// Overrides in the order of the file; later ones win.
 #[derive(Debug, Clone, Default)]
@@ -23,15 +25,27 @@ pub struct Override {
     area: Option<String>,
     device_class: Option<String>,
     hide: bool,
+    code: Option<String>,
     tier: Option<TierNote>,
 }
 
 /// A tier that the home's owner gives an entity. Lowering one needs a reason, and so does raising.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierNote {
-    /// `G1`, `G2` or `G3`.
-    pub tier: String,
+    /// G1, G2 or G3.
+    pub tier: Tier,
     pub reason: String,
+    /// Whether it names one entity or device by its id, and so may lower. A pattern, or a name that a device gives
+    /// itself, can only raise.
+    pub may_lower: bool,
+}
+
+impl TierNote {
+    /// The rule that it stands for.
+    pub fn rule(&self, entity: &Entity) -> Rule {
+        let rule = Rule::for_entity(entity.id.clone(), self.tier, &self.reason);
+        if self.may_lower { rule } else { rule.only_raising() }
+    }
 }
 
 /// What the overrides say about an entity beside its fields.
@@ -39,6 +53,8 @@ pub struct TierNote {
 pub struct Applied {
     /// Whether the entity is to be left out.
     pub hide: bool,
+    /// The name of the secret that is its code.
+    pub code: Option<String>,
     pub tier: Option<TierNote>,
 }
 
@@ -63,15 +79,39 @@ impl Overrides {
                 entity.device_class.clone_from(&known.device_class);
             }
             applied.hide |= known.hide;
-            if known.tier.is_some() {
-                applied.tier.clone_from(&known.tier);
+            // Whoever announces itself chooses its own name: what is taken from the owner's hands needs the id.
+            let by_id = known.names_exactly(entity);
+            if by_id && known.code.is_some() {
+                applied.code.clone_from(&known.code);
+            }
+            if let Some(tier) = &known.tier {
+                applied.tier = Some(TierNote { may_lower: tier.may_lower && by_id, ..tier.clone() });
             }
         }
         applied
     }
+
+    /// Changes whenever a tier of the home file does; empty where it gives none. Part of the policy's version.
+    pub fn version(&self) -> String {
+        let mut hash = Sha256::new();
+        for known in self.0.iter().filter(|known| known.tier.is_some()) {
+            hash.update(format!("{:?}\n", (&known.entity, &known.device, &known.tier)));
+        }
+        if self.0.iter().all(|known| known.tier.is_none()) {
+            return String::new();
+        }
+        hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 impl Override {
+    /// Whether it names this entity, or its device, by the id.
+    fn names_exactly(&self, entity: &Entity) -> bool {
+        let device = entity.device.as_ref().map(|device| device.id.as_str());
+        self.entity.as_deref() == Some(entity.id.as_str())
+            || (device.is_some() && self.device.as_deref() == device)
+    }
+
     fn matches(&self, entity: &Entity) -> bool {
         let id = self.entity.as_ref().is_none_or(|pattern| fits(pattern, entity.id.as_str()));
         let device = self.device.as_ref().is_none_or(|pattern| {
@@ -102,18 +142,12 @@ pub(super) fn overrides(
             let message = no_such("area", area.get_ref(), places.areas.keys().map(String::as_str));
             return Err(source.error(area.span(), message));
         }
-        let tier = match (&file.tier, &file.reason) {
-            (Some(tier), Some(reason)) if ["G1", "G2", "G3"].contains(&tier.get_ref().as_str()) => {
-                Some(TierNote { tier: tier.get_ref().clone(), reason: name(source, reason)? })
-            }
-            (Some(tier), Some(_)) => {
-                let message = format!("{:?} is no tier; expected G1, G2 or G3", tier.get_ref());
-                return Err(source.error(tier.span(), message));
-            }
-            (Some(tier), None) => return Err(source.error(tier.span(), "a tier needs a reason = …")),
-            (None, Some(reason)) => return Err(source.error(reason.span(), "a reason belongs to a tier")),
-            (None, None) => None,
-        };
+        let exact = is_exact(file);
+        let tier = tier(source, file, exact)?;
+        if let Some(code) = file.code.as_ref().filter(|_| !exact) {
+            let message = "a code belongs to one entity or device: name it by its id, without *";
+            return Err(source.error(code.span(), message));
+        }
         let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
         overrides.push(Override {
             entity: text(&file.entity),
@@ -123,10 +157,41 @@ pub(super) fn overrides(
             area: text(&file.area),
             device_class: device_class(source, file.device_class.as_ref())?,
             hide: file.hide,
+            code: text(&file.code),
             tier,
         });
     }
     Ok(Overrides(overrides))
+}
+
+/// Whether the override speaks of one entity or one device.
+fn is_exact(file: &OverrideToml) -> bool {
+    let exact = |pattern: &Option<Spanned<String>>| {
+        pattern.as_ref().is_some_and(|pattern| !pattern.get_ref().contains('*'))
+    };
+    exact(&file.entity) || exact(&file.device)
+}
+
+fn tier(source: Source<'_>, file: &OverrideToml, exact: bool) -> Result<Option<TierNote>, FileError> {
+    let (tier, reason) = match (&file.tier, &file.reason) {
+        (Some(tier), Some(reason)) => (tier, reason),
+        (Some(tier), None) => return Err(source.error(tier.span(), "a tier needs a reason = …")),
+        (None, Some(reason)) => return Err(source.error(reason.span(), "a reason belongs to a tier")),
+        (None, None) => return Ok(None),
+    };
+    let word = tier.get_ref().as_str();
+    let Some(found) = [Tier::Act, Tier::Ask, Tier::Never].into_iter().find(|tier| tier.word() == word) else {
+        return Err(source.error(tier.span(), format!("{word:?} is no tier; expected G1, G2 or G3")));
+    };
+    if found == Tier::Act && !exact {
+        let message = "G1 lowers: name one entity or device by its id, without *";
+        return Err(source.error(tier.span(), message));
+    }
+    let note = TierNote { tier: found, reason: name(source, reason)?, may_lower: exact };
+    if found == Tier::Act && note.reason.trim().chars().count() < 5 {
+        return Err(source.error(reason.span(), "G1 lowers, so it needs a reason of at least 5 characters"));
+    }
+    Ok(Some(note))
 }
 
 /// Whether `text` fits `pattern`, in which `*` stands for any text. Quadratic at worst, whatever the pattern.

@@ -152,7 +152,7 @@ fn every_fault_names_its_line() {
 }
 
 #[test]
-fn two_entities_on_one_command_topic_are_refused() {
+fn b47_two_entities_on_one_command_topic_are_refused() {
     let both = HOME.to_owned()
         + "[[entity]]\nid = \"switch.shelf\"\nname = \"Shelf\"\nprofile = \"plain.switch\"\nwith = { topic = \"home/shelf\" }\n";
     let error = parse(&both).err().unwrap().to_string();
@@ -192,7 +192,8 @@ hide = true
     });
     let applied = home.overrides.apply(&mut entity);
     assert!(applied.hide);
-    assert_eq!(applied.tier.unwrap().tier, "G2");
+    let note = applied.tier.unwrap();
+    assert_eq!((note.tier, note.may_lower), (crate::policy::Tier::Ask, false), "a pattern only raises");
     assert_eq!((entity.area.as_deref(), entity.name_in("zh")), (Some("kitchen"), "水壶"));
 
     let mut other = home.entities[0].entity.clone();
