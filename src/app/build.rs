@@ -202,6 +202,7 @@ impl App {
             broker: Mutex::new(broker),
             broker_address,
             http_address: Mutex::new(None),
+            wyoming_address: Mutex::new(None),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         });
@@ -229,6 +230,7 @@ impl App {
         if self.settings.http.enabled {
             self.serve_http(any_port).await?;
         }
+        self.serve_wyoming(any_port).await?;
         let resumed = self.queue.resume().await.map_err(failed("the open tasks"))?;
         if resumed > 0 {
             tracing::info!(tasks = resumed, "tasks of the last run are brought to an end");
@@ -301,7 +303,7 @@ impl App {
 }
 
 /// Listens on `address`, or on one of the next ports where that is busy and another will do.
-async fn bind(address: SocketAddr, any_port: bool) -> std::io::Result<TcpListener> {
+pub(super) async fn bind(address: SocketAddr, any_port: bool) -> std::io::Result<TcpListener> {
     let mut at = address;
     loop {
         match TcpListener::bind(at).await {

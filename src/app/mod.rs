@@ -23,6 +23,7 @@ pub mod simulation;
 mod started;
 mod views;
 mod voice;
+mod wyoming;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -91,6 +92,7 @@ pub struct App {
     broker: Mutex<Option<EmbeddedBroker>>,
     broker_address: Option<SocketAddr>,
     http_address: Mutex<Option<SocketAddr>>,
+    wyoming_address: Mutex<Option<SocketAddr>>,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }

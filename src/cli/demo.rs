@@ -335,7 +335,10 @@ fn introduce(app: &Arc<App>, state: &Temporary, json: bool) -> anyhow::Result<()
     if json {
         println!(
             "{}",
-            json!({"mqtt": broker, "http": http, "token": token, "base": base, "ready": Value::Bool(true)})
+            json!({
+                "mqtt": broker, "http": http, "wyoming": app.wyoming_address(), "token": token, "base": base,
+                "ready": Value::Bool(true),
+            })
         );
         return Ok(());
     }

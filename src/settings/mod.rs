@@ -8,6 +8,7 @@ pub mod home_file;
 pub mod policy_file;
 pub mod secret_file;
 pub mod voice;
+pub mod wyoming;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -271,13 +272,8 @@ impl Settings {
     }
 
     fn check(&self) -> Result<(), SettingsError> {
-        let word = |text: &str| {
-            !text.is_empty()
-                && text.len() <= 64
-                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
-        };
         let rules: [(bool, &'static str, String, &'static str); 6] = [
-            (word(&self.home.id), "home.id", self.home.id.clone(), "1 to 64 letters, digits, - or _"),
+            (is_word(&self.home.id), "home.id", self.home.id.clone(), "1 to 64 letters, digits, - or _"),
             (
                 matches!(self.mqtt.version, 3 | 5),
                 "mqtt.version",
@@ -319,9 +315,16 @@ impl Settings {
         if let Some(fault) = self.models.faults().into_iter().next() {
             return Err(SettingsError::Models(fault.to_string()));
         }
+        self.voice.wyoming.check()?;
         self.zone()?;
         Ok(())
     }
+}
+
+/// Whether a text can stand in topics and names: 1 to 64 letters, digits, `-` or `_`.
+fn is_word(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 /// A path from settings, `None` where it is empty.
@@ -355,6 +358,8 @@ mod tests {
             ("home.zone", "Mars/Base", "home.zone is \"Mars/Base\""),
             ("models.mode", "clever", "mode"),
             ("ends.heater_minutes", "0", "ends.heater_minutes is \"0\""),
+            ("voice.wyoming.answer_within_seconds", "0", "voice.wyoming.answer_within_seconds is \"0\""),
+            ("voice.wyoming.principal", "a b", "voice.wyoming.principal is \"a b\""),
         ] {
             let error = Settings::with_overrides(&[], &[(key, value.to_owned())]).unwrap_err().to_string();
             assert!(error.contains(says), "{key}={value}: {error}");

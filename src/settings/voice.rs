@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::wyoming::Wyoming;
 use crate::voice::hermes::Role;
 use crate::voice::speech::SpeechSettings;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Voice {
+    pub wyoming: Wyoming,
     pub hermes: Hermes,
     pub speech: Speech,
     /// Sites of satellites and microphones: name to area id. A site that is called like an area needs no line.

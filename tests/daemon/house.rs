@@ -18,24 +18,39 @@ pub struct House {
     pub http: String,
     pub token: String,
     pub recorder: Recorder,
+    /// What the demo printed when it was ready.
+    pub ready: Value,
+    _settings: tempfile::NamedTempFile,
     next: std::sync::atomic::AtomicU64,
 }
 
 impl House {
     /// Starts `homeloop demo` and waits until its devices have reported.
     pub async fn start() -> Self {
-        Self::start_with(&[]).await
+        Self::launch("", &[]).await
     }
 
     /// The same, with settings: `HOMELOOP__VOICE__HERMES__ROLE` and so on.
     pub async fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::launch("", settings).await
+    }
+
+    /// The same with settings of the test's own, as the text of a file.
+    pub async fn with(settings: &str) -> Self {
+        Self::launch(settings, &[]).await
+    }
+
+    async fn launch(settings: &str, environment: &[(&str, &str)]) -> Self {
         homeloop::tls_provider();
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        std::fs::write(file.path(), settings).expect("the settings are written");
         let mut child = Command::new(env!("CARGO_BIN_EXE_homeloop"))
-            .args(["demo", "--json"])
+            .args(["demo", "--json", "--config"])
+            .arg(file.path())
             .env("HOMELOOP__MQTT__EMBEDDED__BIND", "127.0.0.1:0")
             .env("HOMELOOP__HTTP__BIND", "127.0.0.1:0")
             .env("RUST_LOG", "warn")
-            .envs(settings.iter().copied())
+            .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -54,6 +69,8 @@ impl House {
             http: format!("http://{}", ready["http"].as_str().expect("the server")),
             token: ready["token"].as_str().expect("the token").to_owned(),
             recorder: Recorder::start(broker, None).await,
+            ready,
+            _settings: file,
             next: Default::default(),
         }
     }
