@@ -34,6 +34,8 @@
 //! | [`model`] | who DECIDES: offline, OpenAI-compatible, Anthropic, retry, router | act, remember |
 //! | [`agent`] | THE LOOP: events, fold, next, driver, reply | hand bytes to a device |
 //! | [`journal`] | the append-only record in SQLite, one writer | know what an event means |
+//! | [`voice`] | Wyoming for Home Assistant, Hermes, recorded speech | approve |
+//! | [`hass`] | Home Assistant's WebSocket API: its entities as ours, its services as a port | decide, queue |
 //! | [`schedule`] | cron, timers: when something is due | decide whether it may happen |
 //! | [`mqtt`] | the link, the embedded broker, our topics | queue while the link is down |
 //! | [`http`] | REST and SSE, the page, compatible endpoints, MCP | approve by itself |
@@ -45,12 +47,13 @@
 //! # Arrows
 //!
 //! ```text
-//! main -> cli -> app -> { mqtt, http, schedule } -> agent -> model -> tools -> actuate -> { policy, devices, journal } -> home
+//! main -> cli -> app -> { mqtt, http, voice, hass, schedule } -> agent -> model -> tools -> actuate -> { policy, devices, journal } -> home
 //!                                                              model, tools -> nlu -> home
 //! ```
 //!
 //! `tests/architecture.rs` reads the imports and fails when an arrow turns. Timers, lists and schedules are reached
-//! from tools through the trait [`tools::Household`]; MQTT implements [`actuate::Port`]; nothing else reaches back.
+//! from tools through the trait [`tools::Household`]; MQTT and Home Assistant implement [`actuate::Port`]; nothing
+//! else reaches back.
 //!
 //! # The heart
 //!
@@ -76,6 +79,7 @@ pub mod cli;
 pub mod clock;
 pub mod devices;
 pub mod eval;
+pub mod hass;
 pub mod home;
 pub mod http;
 pub mod journal;

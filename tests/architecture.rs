@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("agent", &["home", "nlu", "policy", "actuate", "journal", "tools", "model", "clock"]),
     ("mqtt", &["actuate", "devices", "clock", "strict_json"]),
     ("http", &["home", "policy", "clock", "strict_json", "actuate", "agent", "model"]),
+    ("hass", &["home", "devices", "actuate", "clock"]),
     ("voice", &["agent", "http", "policy"]),
     ("settings", &["home", "devices", "policy", "agent", "model", "mqtt", "http", "voice"]),
 ];

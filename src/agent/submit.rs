@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -95,6 +96,9 @@ pub enum SubmitError {
     TooFast { principal: String, per_minute: u32, wait: Duration },
     #[error("homeloop is stopping")]
     Stopping,
+    /// A person said so; what runs goes on.
+    #[error("homeloop is paused; it takes commands again when the pause is switched off")]
+    Paused,
     #[error("not taken: {0}")]
     Journal(#[from] JournalError),
 }
@@ -117,6 +121,7 @@ pub struct Queue {
     limits: QueueLimits,
     rate: Option<Rate>,
     shutdown: CancellationToken,
+    paused: AtomicBool,
     running: Mutex<HashMap<String, Running>>,
 }
 
@@ -137,12 +142,18 @@ impl Queue {
             slots: Arc::new(Semaphore::new(limits.at_once)),
             limits,
             shutdown: CancellationToken::new(),
+            paused: AtomicBool::new(false),
             running: Mutex::default(),
         })
     }
 
     pub fn agent(&self) -> &Arc<Agent> {
         &self.agent
+    }
+
+    /// Takes no further commands, or takes them again. What runs goes on.
+    pub fn pause(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
     }
 
     /// Takes a command. One whose id was seen from the same principal, also before a restart, gets the first one's
@@ -156,6 +167,9 @@ impl Queue {
     async fn enter(self: Arc<Self>, command: Command) -> Result<Submitted, SubmitError> {
         if self.shutdown.is_cancelled() {
             return Err(SubmitError::Stopping);
+        }
+        if self.paused.load(Ordering::Relaxed) {
+            return Err(SubmitError::Paused);
         }
         self.check_rate(&command)?;
         let events = self.agent.events();

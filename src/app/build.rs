@@ -13,6 +13,7 @@ use super::approvers::Approvers;
 use super::broker::{accounts, embedded, link_settings, own_account};
 use super::discovery::Discovered;
 use super::household::Keeper;
+use super::own_device::OwnDevice;
 use super::secrets::SecretStore;
 use super::{App, safe_mode, schedules};
 use crate::actuate::{Containment, Door, DoorParts, Port};
@@ -104,6 +105,10 @@ impl App {
         filters.push(topics.every_approval());
         filters.extend(discovery.subscriptions());
         filters.extend(settings.voice.hermes.role.filter().map(str::to_owned));
+        if settings.discovery.announce {
+            filters.push(format!("{}/status", settings.discovery.prefix));
+        }
+        let own_device = OwnDevice::recall(&journal).await;
         let link_settings = link_settings(&settings, &topics, broker_address, own)?;
         let (link, arrivals) =
             Link::start(link_settings, clock.clone(), filters).map_err(failed("the MQTT link"))?;
@@ -184,6 +189,8 @@ impl App {
             registry,
             discovery,
             home_ids: Mutex::new(home.entities.iter().map(|known| known.entity.id.clone()).collect()),
+            own_device,
+            hass: OnceLock::new(),
             link,
             topics,
             replies: Default::default(),
@@ -221,12 +228,16 @@ impl App {
         let (events, approvals) = (self.queue.agent().events(), self.door.approval_changes());
         self.until_stopped(self.clone().publish_events(events));
         self.until_stopped(self.clone().publish_approvals(approvals));
+        let (events, approvals) = (self.queue.agent().events(), self.door.approval_changes());
+        self.queue.pause(self.own_device.paused());
+        self.until_stopped(self.clone().keep_own_device(events, approvals));
         self.until_stopped(self.clone().keep_the_journal_short());
         self.until_stopped(self.clone().note_foreign_changes(self.house.changes()));
         self.until_stopped(self.clone().end_grants());
         self.until_stopped(self.clone().after_announcements());
         self.until_stopped(self.clone().say_birth());
         self.decode(arrivals)?;
+        self.use_hass();
         if self.settings.http.enabled {
             self.serve_http(any_port).await?;
         }
@@ -256,7 +267,7 @@ impl App {
         spawned.map(drop).map_err(failed("the decoding thread"))
     }
 
-    fn until_stopped(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn until_stopped(&self, work: impl Future<Output = ()> + Send + 'static) {
         let stopping = self.stopping.clone();
         self.tasks.spawn(async move {
             tokio::select! {

@@ -107,6 +107,21 @@ impl Discovered {
         self.overrides.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Corrects an entity by the home file; says whether it is to be hidden.
+    pub fn amend(&self, entity: &mut Entity) -> bool {
+        self.overrides().apply(entity).hide
+    }
+
+    /// Entities came, changed or went by another path: approvals that rest on them are looked at.
+    pub fn tell_changed(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Whether an announcement gave this unique id to an entity of this domain.
+    pub fn holds(&self, unique_id: &str, domain: crate::home::Domain) -> bool {
+        self.registry().holds(unique_id, domain)
+    }
+
     fn registry(&self) -> std::sync::MutexGuard<'_, Discovery> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -156,6 +171,7 @@ impl App {
                 self.house.write().remove(&id);
                 let filters = self.registry.remove(&id);
                 self.link.unsubscribe(filters.iter().map(String::as_str));
+                self.announcements_changed();
                 self.discovery.changed.notify_one();
             }
             DiscoveryChange::Suspended { entity, why } => {
@@ -215,6 +231,7 @@ impl App {
         if let Err(error) = self.link.subscribe(filters) {
             tracing::warn!(entity = %id, %error, "an announced topic cannot be subscribed to");
         }
+        self.announcements_changed();
         self.discovery.changed.notify_one();
     }
 

@@ -45,6 +45,7 @@ impl ToolHost for Tools {
                 error @ (SubmitError::Busy { .. }
                 | SubmitError::TooFast { .. }
                 | SubmitError::Stopping
+                | SubmitError::Paused
                 | SubmitError::Journal(_)) => Unavailable(error.to_string()),
             })?;
             Ok(Watched::default().follow(app.handle(submitted), progress).await)

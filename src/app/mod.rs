@@ -8,11 +8,13 @@ mod build;
 mod discovery;
 mod foreign;
 mod grants;
+mod hass;
 pub mod history;
 mod household;
 mod mcp;
 mod metrics;
 mod mqtt;
+mod own_device;
 mod reload;
 mod retained;
 mod safe_mode;
@@ -27,7 +29,7 @@ mod wyoming;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -71,6 +73,8 @@ pub struct App {
     discovery: discovery::Discovered,
     /// The entities that the home file gives, as it was last read.
     home_ids: Mutex<BTreeSet<EntityId>>,
+    own_device: own_device::OwnDevice,
+    hass: OnceLock<crate::hass::Hass>,
     link: LinkHandle,
     topics: Topics,
     inbox: Inbox,
@@ -141,6 +145,9 @@ impl App {
         match &*self.link.state().borrow() {
             LinkState::Up { .. } => {}
             LinkState::Connecting { .. } | LinkState::Stopped => problems.push("broker_down".into()),
+        }
+        if self.own_device.paused() {
+            problems.push("paused".into());
         }
         problems.extend(safe_mode::word(&self.journal.health()).map(str::to_owned));
         problems

@@ -53,7 +53,7 @@ impl App {
                 self.own_message(&message).await;
                 continue;
             }
-            if self.heard_hermes(&message) || self.announced(&message) {
+            if self.heard_hermes(&message) || self.is_birth(&message) || self.announced(&message) {
                 continue;
             }
             let arrival = Arrival {
@@ -75,6 +75,11 @@ impl App {
                 self.mqtt_command(command, Some(conversation)).await;
             }
             Some(Ok(Request::Audio { site, wav })) => self.heard_audio(site, wav),
+            Some(Ok(Request::Pause { on, sender })) => {
+                let by = mqtt_principal(sender.as_deref(), Vec::new()).name;
+                let app = self.clone();
+                self.tasks.spawn(async move { app.pause(on, &by).await });
+            }
             // Both wait for devices or the broker, whose messages come through this very loop.
             Some(Ok(Request::Stop(stop))) => {
                 let app = self.clone();

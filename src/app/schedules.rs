@@ -114,7 +114,7 @@ impl App {
                 Err(SubmitError::Busy { .. } | SubmitError::TooFast { .. }) => {
                     tokio::time::sleep(BUSY_PAUSE).await
                 }
-                Err(error @ (SubmitError::Stopping | SubmitError::Journal(_))) => {
+                Err(error @ (SubmitError::Stopping | SubmitError::Paused | SubmitError::Journal(_))) => {
                     tracing::error!(%error, text = command.text, "what was due could not be started");
                     return;
                 }

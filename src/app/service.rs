@@ -31,7 +31,7 @@ impl Service for App {
             let submitted = self.queue.submit(command).await.map_err(|error| match error {
                 QueueError::Busy { .. } => SubmitError::Busy,
                 QueueError::TooFast { per_minute, wait, .. } => SubmitError::TooFast { per_minute, wait },
-                error @ (QueueError::Stopping | QueueError::Journal(_)) => {
+                error @ (QueueError::Stopping | QueueError::Paused | QueueError::Journal(_)) => {
                     Unavailable(error.to_string()).into()
                 }
             })?;

@@ -47,8 +47,9 @@ impl App {
 
 impl Surroundings for App {
     fn area_of(&self, device: &str) -> Option<String> {
-        let area = self.settings.voice.wyoming.areas.get(device)?;
-        self.house.read().places.areas.contains_key(area).then(|| area.clone())
+        let named = self.settings.voice.wyoming.areas.get(device).cloned();
+        let area = named.or_else(|| self.hass.get()?.area_of(device))?;
+        self.house.read().places.areas.contains_key(&area).then_some(area)
     }
 
     fn say(&self, sentence: Sentence, language: Option<&str>, text: &str) -> String {

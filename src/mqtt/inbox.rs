@@ -53,6 +53,11 @@ pub struct Inbox {
 pub enum Request {
     Command(CommandMessage),
     Stop(StopMessage),
+    /// Whether commands are to be refused from now on, and who says so.
+    Pause {
+        on: bool,
+        sender: Option<String>,
+    },
     Decision(DecisionMessage),
     /// A command that belongs to a conversation, and is answered there.
     Chat {
@@ -114,6 +119,8 @@ pub enum Rejection {
     Control(&'static str),
     #[error("no reply can go to {0:?}; use a topic of your own or one under <base>/reply/")]
     ReplyTopic(String),
+    #[error("a pause is ON or OFF")]
+    Pause,
     #[error("the decision is for {named:?} but was sent to the topic of {topic:?}")]
     OtherApproval { named: String, topic: String },
 }
@@ -157,7 +164,9 @@ impl Inbox {
         let topic = match incoming {
             Incoming::Chat { conversation } => self.topics.chat(conversation),
             Incoming::Audio { site } => self.topics.voice(site, "text"),
-            Incoming::Command | Incoming::Stop | Incoming::Decision { .. } => return Tell::Result,
+            Incoming::Command | Incoming::Stop | Incoming::Pause | Incoming::Decision { .. } => {
+                return Tell::Result;
+            }
         };
         Tell::Reply(ReplyTo { topic, correlation: None })
     }
@@ -186,7 +195,7 @@ impl Inbox {
             return Err(Rejection::Retained);
         }
         let max = match incoming {
-            Incoming::Command | Incoming::Stop | Incoming::Chat { .. } => MAX_COMMAND,
+            Incoming::Command | Incoming::Stop | Incoming::Pause | Incoming::Chat { .. } => MAX_COMMAND,
             Incoming::Audio { .. } => MAX_AUDIO,
             Incoming::Decision { .. } => MAX_DECISION,
         };
@@ -202,6 +211,11 @@ impl Inbox {
         match incoming {
             Incoming::Command => command::read(text, now, reply, sender).map(Request::Command),
             Incoming::Stop => stop::read(text, now, reply, sender).map(Request::Stop),
+            Incoming::Pause => match text.trim() {
+                "ON" => Ok(Request::Pause { on: true, sender }),
+                "OFF" => Ok(Request::Pause { on: false, sender }),
+                _ => Err(Rejection::Pause),
+            },
             Incoming::Decision { approval } => {
                 decision::read(approval, text, now, reply, sender).map(Request::Decision)
             }
@@ -237,6 +251,7 @@ impl Request {
         match self {
             Self::Command(command) => command.reply_to.as_ref(),
             Self::Stop(stop) => stop.reply_to.as_ref(),
+            Self::Pause { .. } => None,
             Self::Decision(decision) => decision.reply_to.as_ref(),
             Self::Chat { command, .. } => command.reply_to.as_ref(),
             Self::Audio { .. } => None,

@@ -5,6 +5,7 @@
 //! [`outbox`] publishes events, results and approvals. [`broker`] is a broker inside the daemon for houses without one.
 //! This module decides nothing and reads no device's payload: codecs in `devices` do.
 
+pub mod announce;
 pub mod broker;
 pub mod inbox;
 pub mod link;

@@ -23,6 +23,7 @@ pub struct Topics {
 pub enum Incoming<'a> {
     Command,
     Stop,
+    Pause,
     /// The decision on the approval with this id.
     Decision {
         approval: &'a str,
@@ -64,6 +65,21 @@ impl Topics {
         self.under("stop")
     }
 
+    /// `ON`: take no commands; `OFF`: take them again.
+    pub fn pause(&self) -> String {
+        self.under("pause")
+    }
+
+    /// What our own device in Home Assistant shows, as one JSON object; retained.
+    pub fn device_state(&self) -> String {
+        self.under("device/state")
+    }
+
+    /// What happens to approvals, for the event entity of our own device.
+    pub fn device_event(&self) -> String {
+        self.under("device/event")
+    }
+
     /// Results of all tasks.
     pub fn result(&self) -> String {
         self.under("result")
@@ -103,7 +119,14 @@ impl Topics {
 
     /// The filters of everything that we listen to on our own tree.
     pub fn subscriptions(&self) -> Vec<String> {
-        vec![self.command(), self.stop(), self.decision("+"), self.chat("+"), self.voice("+", "audio")]
+        vec![
+            self.command(),
+            self.stop(),
+            self.pause(),
+            self.decision("+"),
+            self.chat("+"),
+            self.voice("+", "audio"),
+        ]
     }
 
     /// Whether a filter for devices would also catch what is sent to us. Some brokers deliver a message once for each
@@ -123,6 +146,7 @@ impl Topics {
         match rest {
             "command" => Some(Incoming::Command),
             "stop" => Some(Incoming::Stop),
+            "pause" => Some(Incoming::Pause),
             _ => between(rest, "approval/", "/decision")
                 .map(|approval| Incoming::Decision { approval })
                 .or_else(|| between(rest, "chat/", "").map(|conversation| Incoming::Chat { conversation }))
@@ -205,6 +229,7 @@ mod tests {
         for (topic, expected) in [
             ("homeloop/home/command", Some(Incoming::Command)),
             ("homeloop/home/stop", Some(Incoming::Stop)),
+            ("homeloop/home/pause", Some(Incoming::Pause)),
             ("homeloop/home/approval/01K/decision", Some(Incoming::Decision { approval: "01K" })),
             ("homeloop/home/approval//decision", None),
             ("homeloop/home/approval/a/b/decision", None),

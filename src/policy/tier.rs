@@ -130,6 +130,8 @@ pub const TABLE: &[Row] = &[
     row("category", &[], &[], Tier::Never, "it is a setting or a diagnosis of a device").when(When::Settings),
     row("update.install", &[Domain::Update], &[Verb::Install], Tier::Never, "it replaces firmware"),
     row("script", &[Domain::Script], &[], Tier::Ask, "what it does is unknown"),
+    row("scene of home assistant", &[Domain::Scene], &[], Tier::Ask, "what it sets is unknown")
+        .when(When::Foreign),
     row("notify", &[Domain::Notify], &[Verb::SendMessage], Tier::Act, "at most six a minute"),
     row("mower.start", &[Domain::LawnMower], &[Verb::StartMowing], Tier::Ask, "blades"),
     row(
@@ -210,6 +212,8 @@ enum When {
     Hotter(f64),
     /// The entity is of category config or diagnostic.
     Settings,
+    /// The entity lives in Home Assistant, which does not say what a scene sets.
+    Foreign,
 }
 
 const fn row(
@@ -274,6 +278,7 @@ impl When {
                 .filter_map(|arg| action.args.get(arg))
                 .any(|value| value.as_number().is_none_or(|celsius| celsius > limit)),
             When::Settings => entity.category != Category::Main,
+            When::Foreign => entity.source == "hass",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! only their paths. Nothing here opens a socket or reads a clock.
 
 pub mod accounts;
+pub mod hass;
 pub mod home_file;
 pub mod policy_file;
 pub mod secret_file;
@@ -44,6 +45,7 @@ pub struct Settings {
     pub journal: Journal,
     pub models: ModelsSettings,
     pub voice: voice::Voice,
+    pub hass: hass::Hass,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -132,6 +134,7 @@ pub struct Discovery {
     pub enabled: bool,
     pub prefix: String,
     pub birth: bool,
+    pub announce: bool,
     pub accept: Accept,
 }
 
@@ -316,6 +319,7 @@ impl Settings {
             return Err(SettingsError::Models(fault.to_string()));
         }
         self.voice.wyoming.check()?;
+        self.hass.check()?;
         self.zone()?;
         Ok(())
     }
@@ -359,6 +363,8 @@ mod tests {
             ("models.mode", "clever", "mode"),
             ("ends.heater_minutes", "0", "ends.heater_minutes is \"0\""),
             ("voice.wyoming.answer_within_seconds", "0", "voice.wyoming.answer_within_seconds is \"0\""),
+            ("hass.url", "https://ha.lan", "hass.url is \"https://ha.lan\""),
+            ("hass.url", "http://ha.lan", "hass.token_file is \"\""),
             ("voice.wyoming.principal", "a b", "voice.wyoming.principal is \"a b\""),
         ] {
             let error = Settings::with_overrides(&[], &[(key, value.to_owned())]).unwrap_err().to_string();

@@ -19,6 +19,7 @@ pub struct House {
     pub token: String,
     pub recorder: Recorder,
     /// What the demo printed when it was ready.
+    #[allow(dead_code, reason = "not every test needs its further addresses")]
     pub ready: Value,
     _settings: tempfile::NamedTempFile,
     next: std::sync::atomic::AtomicU64,
@@ -36,6 +37,7 @@ impl House {
     }
 
     /// The same with settings of the test's own, as the text of a file.
+    #[allow(dead_code, reason = "for tests that need more than a variable can say")]
     pub async fn with(settings: &str) -> Self {
         Self::launch(settings, &[]).await
     }
@@ -161,6 +163,15 @@ impl House {
         let id = approval["approval_id"].as_str().expect("an id");
         let body = json!({"v": 1, "plan_hash": approval["plan_hash"], "decision": decision});
         self.post(&format!("/api/approvals/{id}"), &body).await
+    }
+
+    /// Memory of the daemon's process, in kB.
+    #[allow(dead_code, reason = "for the figures of some tests")]
+    pub fn memory_kb(&self) -> u64 {
+        let process = self.child.id().expect("it runs");
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("its status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect("a number")
     }
 
     pub async fn stop(mut self) {

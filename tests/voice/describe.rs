@@ -23,7 +23,7 @@ async fn info_has_everything_that_the_config_flow_needs() {
         assert!(part["name"].is_string() && part["installed"] == true, "{part}");
         assert!(part["attribution"]["name"].is_string() && part["attribution"]["url"].is_string(), "{part}");
     }
-    assert_eq!(program["models"][0]["languages"], json!(["en", "zh"]));
+    assert_eq!(program["models"][0]["languages"], json!(["en", "de", "es", "fr", "nl", "zh"]));
     assert_eq!(program["supports_home_control"], true);
     assert_eq!(program["supports_handled_streaming"], false, "nothing is streamed, so nothing can hang");
     house.stop().await;

@@ -134,6 +134,12 @@ impl Discovery {
         self.items.values().map(|item| (&item.entity, &item.codec))
     }
 
+    /// Whether an announced entity of `domain` has this unique id.
+    pub fn holds(&self, unique_id: &str, domain: Domain) -> bool {
+        let key = self.unique.get(&(domain.word().to_owned(), unique_id.to_owned()));
+        key.is_some_and(|key| self.items.contains_key(key))
+    }
+
     /// The announcement behind an entity: its topic and its keys in full.
     pub fn announcement(&self, id: &str) -> Option<(&str, &Map<String, Value>)> {
         let item = self.items.values().find(|item| item.entity.id.as_str() == id)?;

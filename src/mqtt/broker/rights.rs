@@ -47,7 +47,13 @@ impl Rights {
 
     fn person_publishes(&self, topic: &str) -> bool {
         match self.topics.read(topic) {
-            Some(Incoming::Command | Incoming::Stop | Incoming::Chat { .. } | Incoming::Audio { .. }) => true,
+            Some(
+                Incoming::Command
+                | Incoming::Stop
+                | Incoming::Pause
+                | Incoming::Chat { .. }
+                | Incoming::Audio { .. },
+            ) => true,
             Some(Incoming::Decision { .. }) | None => false,
         }
     }

@@ -66,6 +66,7 @@ impl Counters {
             | Rejection::Json(_)
             | Rejection::Empty
             | Rejection::Control(_)
+            | Rejection::Pause
             | Rejection::ReplyTopic(_)
             | Rejection::OtherApproval { .. } => Counted::Malformed,
         });
