@@ -135,7 +135,7 @@ impl App {
                 self.replies.take(&opened);
                 let exit = match &error {
                     SubmitError::Busy { .. } | SubmitError::TooFast { .. } => "busy",
-                    SubmitError::Stopping | SubmitError::Journal(_) => "unavailable",
+                    SubmitError::Stopping | SubmitError::Paused | SubmitError::Journal(_) => "unavailable",
                 };
                 let app = self.clone();
                 self.tasks.spawn(async move {

@@ -123,7 +123,7 @@ impl App {
         mut approvals: Receiver<Approval>,
     ) {
         if !self.settings.discovery.announce {
-            return self.take_back().await;
+            return self.withdraw().await;
         }
         let mut shown = Shown { today: self.spent_today().await, ..Shown::default() };
         let mut link = self.link.state();
@@ -165,7 +165,7 @@ impl App {
     }
 
     /// Takes the device out of Home Assistant, on every connection: it may be left from an earlier run.
-    async fn take_back(&self) {
+    async fn withdraw(&self) {
         let topic = announce::topic(&self.settings.discovery.prefix, &self.settings.home.id);
         let mut link = self.link.state();
         while self.link.up().await.is_some() {
@@ -236,7 +236,7 @@ impl App {
     /// Who wants what, and what a person must compare before deciding.
     fn approval_facts(&self, approval: &Approval) -> Value {
         let house = self.house.read();
-        let view = views::approval(approval, &house, &self.clock);
+        let view = views::approval(approval, &self.settings.home.language, &house, &self.clock);
         let what: Vec<String> =
             view.targets.iter().map(|target| format!("{}: {}", target.name, target.verb)).collect();
         json!({
