@@ -186,6 +186,7 @@ const PUBLISHERS: &[(&str, &str)] = &[
     ("app/discovery.rs", "the birth message"),
     ("app/mqtt.rs", "answers to chat programs on their own topics"),
     ("app/voice.rs", "what is said to satellites"),
+    ("app/own_device.rs", "our own announcement and states for Home Assistant"),
     ("cli/demo.rs", "what the simulated devices say"),
 ];
 
