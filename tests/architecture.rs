@@ -185,6 +185,7 @@ const PUBLISHERS: &[(&str, &str)] = &[
     ("app/mod.rs", "announcements on our own topic"),
     ("app/discovery.rs", "the birth message"),
     ("app/mqtt.rs", "answers to chat programs on their own topics"),
+    ("app/own_device.rs", "our own device: its announcement, state and events"),
     ("app/voice.rs", "what is said to satellites"),
     ("app/own_device.rs", "our own announcement and states for Home Assistant"),
     ("cli/demo.rs", "what the simulated devices say"),
