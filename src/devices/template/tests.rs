@@ -156,3 +156,20 @@ fn s66_nothing_leads_out_of_the_sandbox() {
         );
     }
 }
+
+#[test]
+fn a_source_is_compiled_once_and_forgotten_with_its_last_user() {
+    let sandbox = sandbox();
+    let first = sandbox.compile("{{ value | upper }}").unwrap();
+    let second = sandbox.compile("{{ value | upper }}").unwrap();
+    let other = sandbox.compile("{{ value | lower }}").unwrap();
+    assert_eq!(sandbox.engine.held(), 2);
+    drop(first);
+    assert_eq!(sandbox.engine.held(), 2, "somebody still uses it");
+    drop(second);
+    drop(other);
+    assert_eq!(sandbox.engine.held(), 0);
+    assert!(sandbox.compile("{{ value | nothing }}").is_err());
+    assert!(sandbox.compile("{{ value +++ }}").is_err());
+    assert_eq!(sandbox.engine.held(), 0, "what does not compile leaves nothing behind");
+}
