@@ -11,7 +11,8 @@ use tokio_util::task::TaskTracker;
 
 use super::approvers::Approvers;
 use super::broker::{accounts, embedded, link_settings, own_account};
-use super::discovery::Discovered;
+use super::discovered::{Discovered, Target};
+use super::discovery::{QUARANTINE, quarantine, stored_pins};
 use super::household::Keeper;
 use super::secrets::SecretStore;
 use super::{App, safe_mode, schedules};
@@ -19,6 +20,7 @@ use crate::actuate::{Containment, Door, DoorParts, Port};
 use crate::agent::{Agent, Conversations, Parts, Queue, QueueLimits};
 use crate::clock::Clock;
 use crate::devices::registry::Registry;
+use crate::devices::template::Sandbox;
 use crate::home::SharedHouse;
 use crate::http::tokens::TokenStore;
 use crate::http::{HttpSettings, Shared, check_bind};
@@ -98,8 +100,14 @@ impl App {
         let house = SharedHouse::new(home.house());
         let registry = Arc::new(Registry::<dyn Port>::new(house.clone()));
         let taken = home.entities.iter().map(|known| known.entity.id.clone()).collect();
-        let discovery =
-            Discovered::new(&settings, home.overrides.clone(), taken, &journal, &clock, zone).await;
+        let discovery = Arc::new(Discovered::new(
+            &settings,
+            Target { house: house.clone(), codecs: registry.clone(), overrides: home.overrides.clone() },
+            taken,
+            stored_pins(&journal).await,
+            quarantine(&state_dir.join(QUARANTINE)),
+            Sandbox::new(clock.clone(), zone),
+        ));
         let mut filters = topics.subscriptions();
         filters.push(topics.every_approval());
         filters.extend(discovery.subscriptions());
@@ -123,6 +131,7 @@ impl App {
             clock: clock.clone(),
             zone,
         }));
+        discovery.set_keepers(door.clone(), secrets.clone());
         let waiting = door.recover().await.map_err(failed("the approvals"))?;
 
         // What the scheduler hands over comes back to the app, which does not exist yet.
@@ -184,6 +193,7 @@ impl App {
             registry,
             discovery,
             home_ids: Mutex::new(home.entities.iter().map(|known| known.entity.id.clone()).collect()),
+            announcements: Default::default(),
             link,
             topics,
             replies: Default::default(),
@@ -225,6 +235,7 @@ impl App {
         self.until_stopped(self.clone().end_grants());
         self.until_stopped(self.clone().after_announcements());
         self.until_stopped(self.clone().say_birth());
+        self.until_stopped(self.clone().expire_states());
         self.decode(arrivals)?;
         if self.settings.http.enabled {
             self.serve_http(any_port).await?;
