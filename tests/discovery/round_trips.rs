@@ -216,7 +216,7 @@ fn movers() -> Vec<Case> {
             component: "cover",
             name: "inverted",
             config: json!({"dev_cla": "curtain", "pos_t": "inverted", "set_pos_t": "inverted/set", "pos_open": 0,
-                "pos_clsd": 100, "pos_tpl": "{{ value_json.p }}", "set_pos_tpl": "{\"p\": {{ position }}}"}),
+                "pos_clsd": 100, "pos_tpl": "{{ value_json.p }}", "set_pos_tpl": "{\"p\": {{ value }}}"}),
             before: vec![("inverted", r#"{"p":100}"#)],
             steps: vec![step(
                 Verb::SetPosition,
