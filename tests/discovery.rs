@@ -1,14 +1,23 @@
-//! Discovery over recorded messages of real producers.
+//! Discovery over recorded messages of real producers, over a real broker, and through the real binary.
+
+mod common;
 
 mod discovery {
     mod bugs;
+    mod commands;
     mod corpus;
     mod data;
     mod expected;
     mod fuzz;
+    mod gated;
+    mod house;
     mod native;
+    mod quarantined;
     mod replay;
+    mod round_trips;
+    mod running;
     mod safety;
+    mod silence;
     mod templates;
     mod world;
 }

@@ -18,7 +18,7 @@ use super::outcome::{Outcome, OutcomeEntry};
 use super::plan::{Plan, PlanLeaf};
 use super::port::{Port, Record, SendError};
 use crate::devices::Message;
-use crate::home::{Action, Availability, Entity, Stamp, State, Verb};
+use crate::home::{Action, Availability, Entity, Stamp, State, Update, Verb};
 use crate::policy::{Direction, Pace, Permit, direction, pace};
 
 /// Leaves that are worked on at the same time.
@@ -124,7 +124,8 @@ impl Door {
             return Err(not_sent("too_soon"));
         }
         let messages = self.filled(leaf).ok_or_else(|| not_sent("no_secret"))?;
-        Ok(Ready { goal, port, messages, reports: entity.reports_state })
+        let assumed = codec.assume(action, &before);
+        Ok(Ready { goal, port, messages, reports: entity.reports_state, assumed })
     }
 
     /// Sends once, or twice where that is harmless, and waits for the house.
@@ -158,7 +159,8 @@ impl Door {
             match self.send(action, ready).await {
                 Sent::Nothing(cause) if first => return entry(action, Outcome::NotSent, cause),
                 Sent::Nothing(_) => return entry(action, Outcome::Unconfirmed, "no_answer"),
-                Sent::All | Sent::Perhaps => {}
+                Sent::All => self.assume(action, ready),
+                Sent::Perhaps => {}
             }
             if !ready.reports || !ready.goal.can_be_seen() {
                 return entry(action, Outcome::Unconfirmed, "cannot_confirm");
@@ -169,6 +171,21 @@ impl Door {
                 Wait::Silence if repeatable && first => first = false,
                 Wait::Silence | Wait::Ended { .. } => return self.outcome(action, found),
             }
+        }
+    }
+
+    /// Shows what the device does not report by itself. It is no report: it has no live stamp and confirms nothing.
+    fn assume(&self, action: &Action, ready: &Ready) {
+        if let Some(update) = &ready.assumed {
+            let stamp = Stamp {
+                at: self.clock.now(),
+                since_boot: self.clock.since_boot(),
+                live: false,
+                connection: ready.port.connection(),
+                // Given by the house.
+                sequence: 0,
+            };
+            self.house.apply(&action.entity, update, stamp);
         }
     }
 
@@ -286,6 +303,8 @@ struct Ready {
     port: Arc<dyn Port>,
     messages: Vec<Message>,
     reports: bool,
+    /// What is shown once it was sent, where the device does not report it.
+    assumed: Option<Update>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

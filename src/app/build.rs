@@ -11,7 +11,8 @@ use tokio_util::task::TaskTracker;
 
 use super::approvers::Approvers;
 use super::broker::{accounts, embedded, link_settings, own_account};
-use super::discovery::Discovered;
+use super::discovered::{Discovered, Target};
+use super::discovery::{QUARANTINE, quarantine, stored_pins};
 use super::household::Keeper;
 use super::own_device::OwnDevice;
 use super::secrets::SecretStore;
@@ -20,6 +21,7 @@ use crate::actuate::{Containment, Door, DoorParts, Port};
 use crate::agent::{Agent, Conversations, Parts, Queue, QueueLimits};
 use crate::clock::Clock;
 use crate::devices::registry::Registry;
+use crate::devices::template::Sandbox;
 use crate::home::SharedHouse;
 use crate::http::tokens::TokenStore;
 use crate::http::{HttpSettings, Shared, check_bind};
@@ -99,8 +101,14 @@ impl App {
         let house = SharedHouse::new(home.house());
         let registry = Arc::new(Registry::<dyn Port>::new(house.clone()));
         let taken = home.entities.iter().map(|known| known.entity.id.clone()).collect();
-        let discovery =
-            Discovered::new(&settings, home.overrides.clone(), taken, &journal, &clock, zone).await;
+        let discovery = Arc::new(Discovered::new(
+            &settings,
+            Target { house: house.clone(), codecs: registry.clone(), overrides: home.overrides.clone() },
+            taken,
+            stored_pins(&journal).await,
+            quarantine(&state_dir.join(QUARANTINE)),
+            Sandbox::new(clock.clone(), zone),
+        ));
         let mut filters = topics.subscriptions();
         filters.push(topics.every_approval());
         filters.extend(discovery.subscriptions());
@@ -128,6 +136,7 @@ impl App {
             clock: clock.clone(),
             zone,
         }));
+        discovery.set_keepers(door.clone(), secrets.clone());
         let waiting = door.recover().await.map_err(failed("the approvals"))?;
 
         // What the scheduler hands over comes back to the app, which does not exist yet.
@@ -191,6 +200,7 @@ impl App {
             home_ids: Mutex::new(home.entities.iter().map(|known| known.entity.id.clone()).collect()),
             own_device,
             hass: OnceLock::new(),
+            announcements: Default::default(),
             link,
             topics,
             replies: Default::default(),
@@ -236,6 +246,7 @@ impl App {
         self.until_stopped(self.clone().end_grants());
         self.until_stopped(self.clone().after_announcements());
         self.until_stopped(self.clone().say_birth());
+        self.until_stopped(self.clone().expire_states());
         self.decode(arrivals)?;
         self.use_hass();
         if self.settings.http.enabled {

@@ -31,7 +31,7 @@ impl App {
             }),
             changed: Arc::new(move || {
                 if let Some(app) = changed.upgrade() {
-                    app.discovery.tell_changed();
+                    app.announcements.notify_one();
                 }
             }),
         });

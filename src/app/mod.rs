@@ -5,6 +5,7 @@
 mod approvers;
 mod broker;
 mod build;
+pub mod discovered;
 mod discovery;
 mod foreign;
 mod grants;
@@ -16,15 +17,18 @@ mod metrics;
 mod mqtt;
 mod own_device;
 mod reload;
+pub mod replay;
 mod retained;
 mod safe_mode;
 mod schedules;
 mod secrets;
 mod service;
+mod silence;
 pub mod simulation;
 mod started;
 mod views;
 mod voice;
+mod why;
 mod wyoming;
 
 use std::collections::BTreeSet;
@@ -70,7 +74,9 @@ pub struct App {
     clock: Clock,
     house: SharedHouse,
     registry: Arc<Registry<dyn Port>>,
-    discovery: discovery::Discovered,
+    discovery: Arc<discovered::Discovered>,
+    /// Told when announcements changed the house.
+    announcements: tokio::sync::Notify,
     /// The entities that the home file gives, as it was last read.
     home_ids: Mutex<BTreeSet<EntityId>>,
     own_device: own_device::OwnDevice,

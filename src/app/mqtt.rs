@@ -8,9 +8,10 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
+use super::discovery::arrival;
 use super::{App, views};
+use crate::actuate::Port;
 use crate::agent::{Command, Event, Exit, SubmitError, TaskEvent, TaskResult};
-use crate::devices::registry::Arrival;
 use crate::mqtt::inbox::{CommandMessage, DecisionMessage, ReplyTo, Request, StopMessage, StopWhat};
 use crate::mqtt::link::{Arrivals, Inbound, Publish};
 use crate::mqtt::outbox::{ANSWER_ROLE, WaitingApproval};
@@ -48,21 +49,16 @@ impl Replies {
 impl App {
     /// Takes in everything that the link receives, in order, until it ends.
     pub(super) async fn receive(self: Arc<Self>, mut arrivals: Arrivals) {
+        let port: Arc<dyn Port> = Arc::new(self.link.clone());
         while let Some(message) = arrivals.recv().await {
             if self.topics.owns(&message.topic) {
                 self.own_message(&message).await;
                 continue;
             }
-            if self.heard_hermes(&message) || self.is_birth(&message) || self.announced(&message) {
+            if self.heard_hermes(&message) || self.is_birth(&message) || self.announced(&message, &port) {
                 continue;
             }
-            let arrival = Arrival {
-                at: message.arrival.at,
-                since_boot: message.arrival.since_boot,
-                retained: message.retain,
-                connection: message.arrival.connection,
-            };
-            self.registry.on_message(&message.topic, &message.payload, arrival);
+            self.registry.on_message(&message.topic, &message.payload, arrival(&message));
         }
     }
 

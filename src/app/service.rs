@@ -10,16 +10,19 @@ use tokio_stream::wrappers::errors::BroadcastStreamRecvError;
 
 use super::App;
 use super::views;
+use super::why::Sources;
 use crate::agent::{Command, Event, SubmitError as QueueError, Submitted, TaskEvent as LogEvent};
+use crate::home::EntityId;
 use crate::http::service::{
     Answer, AnswerError, AnswerWord as HttpWord, CancelError, EntityFilter, GrantError, Health, LiveEvent,
     NewCommand, NewGrant, Service, StopError, StopTarget, SubmitError, TaskHandle, Unavailable,
 };
 use crate::http::views::{
-    ApprovalView, EntityView, GrantView, ModelsView, ScheduleView, TaskEvent, TaskView,
+    ApprovalView, DiscoveryView, EntityView, GrantView, ModelsView, ScheduleView, TaskEvent, TaskView,
+    WhyView,
 };
 use crate::journal::{Journal, JournalError};
-use crate::policy::{AnswerWord, Principal, Verdict};
+use crate::policy::{AnswerWord, Policy, Principal, Verdict};
 
 /// A command is too old to be acted on after so many seconds.
 const STALE_SECONDS: i64 = 30;
@@ -76,6 +79,22 @@ impl Service for App {
     fn entity(&self, id: &str) -> Option<EntityView> {
         let house = self.house.read();
         house.entity(id).map(|entity| EntityView::of(&house, entity, &self.clock))
+    }
+
+    fn why(&self, id: &str) -> Result<WhyView, String> {
+        self.sources(&self.door.policy()).why(id)
+    }
+
+    fn discovery(&self) -> DiscoveryView {
+        self.sources(&self.door.policy()).discovery()
+    }
+
+    fn accept(&self, id: &str, by: Principal) -> bool {
+        let accepted = EntityId::parse(id).is_ok_and(|id| self.accept_entity(&id));
+        if accepted {
+            tracing::info!(entity = id, by = by.name, "a person accepted what an entity has become");
+        }
+        accepted
     }
 
     fn approvals(&self) -> BoxFuture<'_, Result<Vec<ApprovalView>, Unavailable>> {
@@ -157,7 +176,12 @@ impl Service for App {
             };
             std::future::ready(event)
         });
-        stream::select(tasks, states).boxed()
+        let announcements =
+            BroadcastStream::new(self.discovery.changes()).map(|announcement| match announcement {
+                Ok(announcement) => LiveEvent::Announcement(announcement),
+                Err(BroadcastStreamRecvError::Lagged(lost)) => LiveEvent::Lost(lost),
+            });
+        stream::select(tasks, stream::select(states, announcements)).boxed()
     }
 
     fn models(&self) -> BoxFuture<'_, Result<ModelsView, Unavailable>> {
@@ -179,6 +203,18 @@ impl Service for App {
 }
 
 impl App {
+    /// What `why` is taken from.
+    fn sources<'a>(&'a self, policy: &'a Policy) -> Sources<'a> {
+        Sources {
+            house: &self.house,
+            codecs: &self.registry,
+            discovered: &self.discovery,
+            policy,
+            facts: self.door.facts(policy),
+            clock: &self.clock,
+        }
+    }
+
     /// The command of a client, checked in what only the daemon can know.
     fn command(&self, new: NewCommand, by: Principal) -> Result<Command, SubmitError> {
         let now = self.clock.now();

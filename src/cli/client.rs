@@ -85,7 +85,7 @@ impl Client {
         self.http.post(format!("{}/api/commands", self.url)).json(&body)
     }
 
-    fn events(&self) -> reqwest::RequestBuilder {
+    pub fn events(&self) -> reqwest::RequestBuilder {
         self.http.get(format!("{}/api/events", self.url))
     }
 
@@ -124,46 +124,6 @@ fn read(event: Result<sse_stream::Sse, sse_stream::Error>) -> anyhow::Result<Opt
     let Some(data) = event.data else { return Ok(None) };
     let data = serde_json::from_str(&data).context("reading an event")?;
     Ok(Some((event.event.unwrap_or_else(|| "message".to_owned()), data)))
-}
-
-#[derive(Debug, Args)]
-pub struct Entities {
-    /// Only this area, by id.
-    #[arg(long)]
-    area: Option<String>,
-    /// Only this domain (light, cover…).
-    #[arg(long)]
-    domain: Option<String>,
-    /// Say everything about one entity: `entities why light.kitchen`.
-    #[command(subcommand)]
-    command: Option<EntitiesCommand>,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum EntitiesCommand {
-    /// Where it comes from, how it speaks, its last message, its tier.
-    Why { id: String },
-}
-
-impl Entities {
-    pub async fn run(self, common: Common) -> anyhow::Result<ExitCode> {
-        let client = Client::new(&common)?;
-        if let Some(EntitiesCommand::Why { id }) = &self.command {
-            let entity = client.get(&format!("/api/entities/{id}")).await?;
-            println!("{}", serde_json::to_string_pretty(&entity)?);
-            return Ok(ExitCode::SUCCESS);
-        }
-        let mut query = Vec::new();
-        query.extend(self.area.map(|area| format!("area={area}")));
-        query.extend(self.domain.map(|domain| format!("domain={domain}")));
-        let entities = client.get(&format!("/api/entities?{}", query.join("&"))).await?;
-        if common.json {
-            println!("{entities}");
-        } else {
-            print::entities(&entities);
-        }
-        Ok(ExitCode::SUCCESS)
-    }
 }
 
 pub async fn approvals(common: Common) -> anyhow::Result<ExitCode> {

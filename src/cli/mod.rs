@@ -7,7 +7,9 @@ mod chat;
 mod check;
 mod client;
 mod demo;
+mod discover;
 mod doctor;
+mod entities;
 mod eval;
 mod grant;
 mod journal;
@@ -15,6 +17,7 @@ mod manual;
 mod models;
 mod policy;
 mod print;
+mod record;
 mod run;
 mod token;
 
@@ -62,8 +65,12 @@ enum Command {
     Ask(chat::Ask),
     /// Talk to the running daemon, line by line.
     Chat(chat::Chat),
-    /// Show the entities of the house with their states.
-    Entities(client::Entities),
+    /// Show the entities of the house with their states, or those of recorded messages.
+    Entities(entities::Entities),
+    /// Show what waits to be accepted and what was refused of the announcements of devices, or watch them.
+    Discover(discover::Discover),
+    /// Write the messages of a broker to a file that can be shared: personal details are replaced.
+    Record(record::Record),
     /// Show the approvals that wait for a person.
     Approvals,
     /// Approve what waits under this id.
@@ -135,6 +142,8 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Ask(ask) => block_on(ask.run(common)),
         Command::Chat(chat) => block_on(chat.run(common)),
         Command::Entities(entities) => block_on(entities.run(common)),
+        Command::Discover(discover) => block_on(discover.run(common)),
+        Command::Record(record) => block_on(record.run(common)),
         Command::Approvals => block_on(client::approvals(common)),
         Command::Approve(answer) => block_on(answer.run(common, "approve")),
         Command::Deny(answer) => block_on(answer.run(common, "deny")),

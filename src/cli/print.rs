@@ -144,6 +144,94 @@ pub fn entities(entities: &Value) {
     }
 }
 
+/// Everything about one entity.
+pub fn why(why: &Value) {
+    let text = |value: &Value, most: usize| clean(value.as_str().unwrap_or_default(), most);
+    let entity = &why["entity"];
+    println!("{}  {}", text(&entity["entity"], 255), text(&entity["name"], 120));
+    let value = entity["value"].as_str().map_or("unknown".to_owned(), |value| clean(value, 255));
+    let age = entity["age_s"].as_u64().map_or("never reported".to_owned(), |age| format!("{age} s ago"));
+    println!("  state         {value}{} ({age})", text(&entity["unit"], 16));
+    println!("  availability  {}", text(&why["availability"], 600));
+    println!("  source        {}", text(&why["source"], 512));
+    if let Some(reason) = why["suspended"].as_str() {
+        println!(
+            "  suspended     {}; accept it with: homeloop discover --accept {}",
+            clean(reason, 300),
+            text(&entity["entity"], 255)
+        );
+    }
+    for topic in why["reads"].as_array().into_iter().flatten() {
+        println!("  reads         {}", text(topic, 512));
+    }
+    for (label, key, most) in [("publishes", "publishes", 512), ("template", "templates", 2048)] {
+        for (name, value) in why[key].as_object().into_iter().flatten() {
+            println!("  {label:<12}  {}: {}", clean(name, 64), text(value, most));
+        }
+    }
+    last_message(&why["last_message"], why["faults"].as_u64().unwrap_or(0));
+    for tier in why["tiers"].as_array().into_iter().flatten() {
+        println!(
+            "  {:<12}  {} {}",
+            text(&tier["verb"], 40),
+            text(&tier["tier"], 4),
+            text(&tier["decision"], 8)
+        );
+        for reason in tier["reasons"].as_array().into_iter().flatten() {
+            println!("                  {}", text(reason, 300));
+        }
+    }
+    if let Some(keys) = why["announcement"].as_object() {
+        println!("  announcement");
+        for (key, value) in keys {
+            println!("    {}: {}", clean(key, 64), clean(&value.to_string(), 1024));
+        }
+    }
+}
+
+fn last_message(last: &Value, faults: u64) {
+    let Some(topic) = last["topic"].as_str() else {
+        println!("  last message  none");
+        return;
+    };
+    let kept = if last["retained"] == true { ", kept by the broker" } else { "" };
+    println!(
+        "  last message  {} at {}{kept}",
+        clean(topic, 512),
+        clean(last["at"].as_str().unwrap_or_default(), 40)
+    );
+    println!("                {}", clean(last["payload"].as_str().unwrap_or_default(), 4096));
+    if let Some(fault) = last["fault"].as_str() {
+        println!("  not read      {}", clean(fault, 600));
+    }
+    if faults > 0 {
+        println!("  faults        {faults} messages could not be read");
+    }
+}
+
+/// What waits to be accepted, and what was refused.
+pub fn discovery(found: &Value) {
+    println!("{} entities announced themselves", found["announced"]);
+    for (key, label) in [("suspended", "waits"), ("refused", "refused")] {
+        for (name, why) in found[key].as_object().into_iter().flatten() {
+            println!("{label:<9} {}: {}", clean(name, 512), clean(why.as_str().unwrap_or_default(), 400));
+        }
+    }
+}
+
+/// One thing that became of an announcement.
+pub fn announcement(data: &Value) -> String {
+    let text = |key: &str| clean(data[key].as_str().unwrap_or_default(), 512);
+    let mut line = format!("{:<9} {}", text("kind"), text("entity"));
+    for key in ["topic", "why"] {
+        let text = text(key);
+        if !text.is_empty() {
+            let _ = write!(line, "  {text}");
+        }
+    }
+    line
+}
+
 pub fn schedules(schedules: &Value) {
     let list = schedules.as_array().cloned().unwrap_or_default();
     if list.is_empty() {

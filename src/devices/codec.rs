@@ -35,18 +35,28 @@ pub trait Codec: Send + Sync {
     }
 
     /// What happens when no message of the entity comes for a while, where its announcement says so.
-    fn expiry(&self) -> Option<Expiry> {
-        None
+    fn expiry(&self) -> Expiry {
+        Expiry::default()
     }
+
+    /// Whether a message on this topic shows that the entity is alive ([`Expiry::unavailable_after`]).
+    fn is_sign_of_life(&self, topic: &str) -> bool {
+        let _ = topic;
+        false
+    }
+
+    /// Told when [`Expiry::unavailable_after`] has passed: until the next sign of life the entity is not available,
+    /// whatever its availability topics say.
+    fn fell_silent(&self) {}
 }
 
-/// What silence means, after the given time since the last report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expiry {
-    /// The entity is no longer available (`expire_after`).
-    Unavailable(Duration),
-    /// The value goes back to `off` (`off_delay`).
-    Off(Duration),
+/// What silence means, after the given time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Expiry {
+    /// Without a sign of life for so long the entity is no longer available (`expire_after`).
+    pub unavailable_after: Option<Duration>,
+    /// So long after a report of `on` the value goes back to `off` (`off_delay`).
+    pub off_after: Option<Duration>,
 }
 
 /// What a message means for one entity.

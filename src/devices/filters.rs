@@ -133,6 +133,26 @@ impl<T: PartialEq> Node<T> {
     }
 }
 
+/// Whether `filter` matches `topic`. A wildcard at the first level does not match a topic that begins with `$`.
+pub fn matches(filter: &str, topic: &str) -> bool {
+    if filter == topic {
+        return true;
+    }
+    if !filter.contains(['+', '#']) || (topic.starts_with('$') && filter.starts_with(['+', '#'])) {
+        return false;
+    }
+    let mut levels = topic.split('/');
+    for wanted in filter.split('/') {
+        match (wanted, levels.next()) {
+            ("#", _) => return true,
+            ("+", Some(_)) => {}
+            (wanted, Some(level)) if wanted == level => {}
+            _ => return false,
+        }
+    }
+    levels.next().is_none()
+}
+
 /// Whether `topic` may be published to: 1 to 65535 bytes, no wildcard, no NUL (MQTT 5, section 4.7).
 pub fn is_topic(topic: &str) -> bool {
     !topic.is_empty() && topic.len() <= 65_535 && !topic.contains(['+', '#', '\0'])
@@ -143,11 +163,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn matches(filters: &Filters<usize>, topic: &str) -> Vec<usize> {
-        let mut found = Vec::new();
-        filters.each_match(topic, |value| found.push(*value));
-        found.sort_unstable();
-        found
+    fn found(filters: &Filters<usize>, topic: &str) -> Vec<usize> {
+        let mut values = Vec::new();
+        filters.each_match(topic, |value| values.push(*value));
+        values.sort_unstable();
+        values
     }
 
     #[test]
@@ -158,7 +178,7 @@ mod tests {
             trie.insert(filter, number);
         }
         let named = |topic: &str| -> Vec<&str> {
-            matches(&trie, topic).into_iter().map(|number| filters[number]).collect()
+            found(&trie, topic).into_iter().map(|number| filters[number]).collect()
         };
         assert_eq!(named("a/b"), ["a/b", "a/+", "a/#", "#", "+/b", "+/+"]);
         assert_eq!(named("a"), ["a/#", "#", "+"]);
@@ -183,11 +203,34 @@ mod tests {
             assert!(trie.remove(filter, &1));
             assert!(!trie.remove(filter, &1));
         }
-        assert_eq!(matches(&trie, "a/b/c"), [2, 2, 2]);
+        assert_eq!(found(&trie, "a/b/c"), [2, 2, 2]);
         for filter in ["a/b/c", "a/+/c", "a/#"] {
             assert!(trie.remove(filter, &2));
         }
         assert!(trie.is_empty());
+    }
+
+    #[test]
+    fn one_filter_matches_as_the_standard_says() {
+        for (filter, topic, expected) in [
+            ("a/b", "a/b", true),
+            ("a/b", "a/b/c", false),
+            ("a/+", "a/b", true),
+            ("a/+", "a/", true),
+            ("a/+", "a", false),
+            ("a/#", "a", true),
+            ("a/#", "a/b/c", true),
+            ("#", "a/b", true),
+            ("#", "$SYS/x", false),
+            ("+/x", "$SYS/x", false),
+            ("$SYS/#", "$SYS/x", true),
+            ("valetudo/+/+", "valetudo/robot/$state", true),
+            ("+", "/", false),
+            ("+/+", "/", true),
+            ("/+", "/a", true),
+        ] {
+            assert_eq!(matches(filter, topic), expected, "{filter} {topic}");
+        }
     }
 
     /// The rule written down a second time, level by level, without a trie.
@@ -225,7 +268,10 @@ mod tests {
                 .filter(|(_, filter)| matches_plainly(filter, &topic))
                 .map(|(number, _)| number)
                 .collect();
-            prop_assert_eq!(matches(&trie, &topic), plain);
+            prop_assert_eq!(found(&trie, &topic), plain);
+            for filter in &filters {
+                prop_assert_eq!(matches(filter, &topic), matches_plainly(filter, &topic), "{} {}", filter, topic);
+            }
         }
     }
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::filters::Filters;
-use super::{Codec, Decoded, Fault, Payload};
-use crate::home::{EntityId, SharedHouse, Stamp, State};
+use super::{Codec, Decoded, Expiry, Fault, Payload};
+use crate::home::{Availability, EntityId, SharedHouse, Stamp, State, Update};
 
 /// Longest state message that is decoded, in bytes. Longer ones are counted as faults.
 pub const MAX_STATE_BYTES: usize = 256 * 1024;
@@ -73,6 +73,8 @@ struct Inner<P: ?Sized> {
     filters: Filters<Known<P>>,
     /// How many entities need a filter.
     needed: HashMap<String, usize>,
+    /// Entities for which silence means something.
+    expiring: HashMap<EntityId, Arc<Entry<P>>>,
 }
 
 /// An entry in the trie: the same entry under several filters is one.
@@ -89,6 +91,10 @@ struct Entry<P: ?Sized> {
     codec: Arc<dyn Codec>,
     port: Arc<P>,
     filters: Vec<String>,
+    expiry: Expiry,
+    /// When it falls silent and when its value goes back to off, in milliseconds since boot; 0: never.
+    silent_at: AtomicU64,
+    off_at: AtomicU64,
     /// Number of the last message that it was given: two filters of one entity may match one topic.
     seen: AtomicU64,
     faults: AtomicU64,
@@ -111,6 +117,7 @@ impl<P: ?Sized> Registry<P> {
                 entries: HashMap::new(),
                 filters: Filters::default(),
                 needed: HashMap::new(),
+                expiring: HashMap::new(),
             }),
             messages: AtomicU64::new(0),
             unread: AtomicU64::new(0),
@@ -155,6 +162,7 @@ impl<P: ?Sized> Registry<P> {
                     sequence: 0,
                 };
                 self.house.apply(&entry.id, &update, stamp);
+                entry.postpone(topic, &update, arrival.since_boot);
             }
             Decoded::Nothing => entry.keep(topic, payload, arrival, None),
             Decoded::Fault(fault) => {
@@ -172,9 +180,12 @@ impl<P: ?Sized> Registry<P> {
         filters.dedup();
         let entry = Arc::new(Entry {
             id: id.clone(),
+            expiry: codec.expiry(),
             codec,
             port,
             filters,
+            silent_at: AtomicU64::new(0),
+            off_at: AtomicU64::new(0),
             seen: AtomicU64::new(0),
             faults: AtomicU64::new(0),
             heard: Mutex::default(),
@@ -189,7 +200,12 @@ impl<P: ?Sized> Registry<P> {
                 new.push(filter.clone());
             }
         }
-        if let Some(old) = inner.entries.insert(id, entry) {
+        match entry.expiry == Expiry::default() {
+            true => inner.expiring.remove(&id),
+            false => inner.expiring.insert(id.clone(), entry.clone()),
+        };
+        if let Some(old) = inner.entries.insert(id, entry.clone()) {
+            entry.inherit(&old);
             inner.release(&old);
         }
         new
@@ -198,9 +214,30 @@ impl<P: ?Sized> Registry<P> {
     /// Forgets an entity. Returns the filters that nobody needs any more.
     pub fn remove(&self, id: &EntityId) -> Vec<String> {
         let mut inner = self.inner_mut();
+        inner.expiring.remove(id.as_str());
         match inner.entries.remove(id.as_str()) {
             Some(entry) => inner.release(&entry),
             None => Vec::new(),
+        }
+    }
+
+    /// Applies what the silence of entities means by `now` (see [`Expiry`]). Nothing of it is a report: it confirms no
+    /// action. To be called a few times a second.
+    pub fn expire(&self, now: Arrival) {
+        let due: Vec<(Arc<Entry<P>>, Update)> = {
+            let inner = self.inner();
+            let due = |entry: &Arc<Entry<P>>| Some((entry.clone(), entry.due(now.since_boot)?));
+            inner.expiring.values().filter_map(due).collect()
+        };
+        for (entry, update) in due {
+            let stamp = Stamp {
+                at: now.at,
+                since_boot: now.since_boot,
+                live: false,
+                connection: now.connection,
+                sequence: 0,
+            };
+            self.house.apply(&entry.id, &update, stamp);
         }
     }
 
@@ -264,6 +301,50 @@ impl<P: ?Sized> Inner<P> {
 }
 
 impl<P: ?Sized> Entry<P> {
+    /// Something was heard: what silence would mean is put off, or off again.
+    fn postpone(&self, topic: &str, update: &Update, now: Duration) {
+        let at = |after: Duration| millis(now + after).max(1);
+        if let Some(after) = self.expiry.unavailable_after
+            && self.codec.is_sign_of_life(topic)
+        {
+            self.silent_at.store(at(after), Ordering::Relaxed);
+        }
+        if let (Some(after), Some(value)) = (self.expiry.off_after, &update.value) {
+            let on = value.as_deref() == Some("on");
+            self.off_at.store(if on { at(after) } else { 0 }, Ordering::Relaxed);
+        }
+    }
+
+    /// What silence means by now, once.
+    fn due(&self, now: Duration) -> Option<Update> {
+        let passed = |at: &AtomicU64| {
+            let when = at.load(Ordering::Relaxed);
+            // A message that comes at this very moment has put it off.
+            when != 0
+                && when <= millis(now)
+                && at.compare_exchange(when, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        let mut update = Update::default();
+        if passed(&self.silent_at) {
+            self.codec.fell_silent();
+            update.availability = Some(Availability::Offline);
+        }
+        if passed(&self.off_at) {
+            update.value = Some(Some("off".into()));
+        }
+        Some(update).filter(|update| !update.is_empty())
+    }
+
+    /// Takes over what the entry of a changed announcement knew.
+    fn inherit(&self, before: &Self) {
+        if self.expiry.unavailable_after.is_some() {
+            self.silent_at.store(before.silent_at.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        if self.expiry.off_after.is_some() {
+            self.off_at.store(before.off_at.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     fn heard(&self) -> std::sync::MutexGuard<'_, Heard> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -302,6 +383,10 @@ impl<P: ?Sized> Entry<P> {
         drop(heard);
         self.keep(topic, payload, arrival, Some(fault));
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

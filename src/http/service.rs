@@ -9,7 +9,10 @@ use chrono::{DateTime, Utc};
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use super::views::{ApprovalView, EntityView, GrantView, ModelsView, ScheduleView, TaskEvent, TaskView};
+use super::views::{
+    AnnouncementView, ApprovalView, DiscoveryView, EntityView, GrantView, ModelsView, ScheduleView,
+    TaskEvent, TaskView, WhyView,
+};
 use crate::policy::{Principal, Verdict};
 
 /// The daemon as a client of it sees it. Futures may be dropped at any time: what was accepted goes on.
@@ -27,6 +30,15 @@ pub trait Service: Send + Sync + 'static {
     fn entities(&self, filter: &EntityFilter) -> Vec<EntityView>;
 
     fn entity(&self, id: &str) -> Option<EntityView>;
+
+    /// Why an entity is what it is, or why there is no such entity.
+    fn why(&self, id: &str) -> Result<WhyView, String>;
+
+    /// Announcements that wait for a person or were not accepted.
+    fn discovery(&self) -> DiscoveryView;
+
+    /// A person accepts what a suspended entity has become; says whether it was suspended.
+    fn accept(&self, id: &str, by: Principal) -> bool;
 
     /// The approvals that wait for a person, oldest first.
     fn approvals(&self) -> BoxFuture<'_, Result<Vec<ApprovalView>, Unavailable>>;
@@ -243,6 +255,8 @@ pub enum LiveEvent {
         verdict: Option<Verdict>,
     },
     State(EntityView),
+    /// What became of an announcement.
+    Announcement(AnnouncementView),
     /// The reader was too slow and lost this many.
     Lost(u64),
 }

@@ -3,6 +3,8 @@
 //! Names, areas and states are text from devices and people: data, never markup. What is shown is built from the
 //! house and the journal; nothing here decides anything.
 
+mod announced;
+
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
@@ -16,6 +18,8 @@ use crate::clock::Clock;
 use crate::home::{Availability, Entity, House};
 use crate::model::Usage;
 use crate::policy::{Channel, Principal, Verdict};
+
+pub use announced::{AnnouncementKind, AnnouncementView, DiscoveryView, MessageView, TierView, WhyView};
 
 /// A command. Read strictly: an unknown or repeated member is refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

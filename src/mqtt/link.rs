@@ -198,6 +198,12 @@ impl LinkHandle {
         Ok(())
     }
 
+    /// Asks the broker for what it has retained under filters that were added before: it may not have been able to send
+    /// all of it at once.
+    pub fn ask_again(&self, filters: Vec<String>) {
+        self.shared.ask_again(filters);
+    }
+
     pub fn unsubscribe<'a>(&self, filters: impl IntoIterator<Item = &'a str>) {
         self.shared.unsubscribe(filters);
     }

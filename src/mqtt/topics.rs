@@ -4,10 +4,10 @@
 //! leaves the machine. It does not subscribe and does not publish.
 
 mod filter;
-mod trie;
 
-pub use filter::{BadTopic, check_filter, check_topic, matches, overlap, within};
-pub use trie::FilterTrie;
+pub use filter::{BadTopic, check_filter, check_topic, overlap, within};
+
+pub use crate::devices::filters::matches;
 
 /// Longest topic or filter that we accept or send, in bytes. MQTT allows 65,535; no house needs them.
 pub const MAX_TOPIC: usize = 512;

@@ -13,8 +13,8 @@ use homeloop::http::service::{
     ToolReply, ToolSpec, Unavailable,
 };
 use homeloop::http::views::{
-    ApprovalView, BudgetView, EntityView, GrantView, ModelView, ModelsView, ScheduleView, TargetView,
-    TaskEvent, TaskProgress, TaskView,
+    ApprovalView, BudgetView, DiscoveryView, EntityView, GrantView, MessageView, ModelView, ModelsView,
+    ScheduleView, TargetView, TaskEvent, TaskProgress, TaskView, WhyView,
 };
 use homeloop::policy::{Channel, Principal, Verdict};
 use serde_json::{Value, json};
@@ -26,6 +26,7 @@ pub const PLAN_HASH: &str = "aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa11aa1
 pub struct Fake {
     pub submitted: Mutex<Vec<(NewCommand, Principal)>>,
     pub answered: Mutex<Vec<(Answer, Principal)>>,
+    pub accepted: Mutex<Vec<(String, Principal)>>,
     /// What reached `stop`.
     pub stopped: watch::Sender<Vec<StopTarget>>,
     /// Results come once this is true.
@@ -45,6 +46,7 @@ impl Default for Fake {
         Self {
             submitted: Mutex::default(),
             answered: Mutex::default(),
+            accepted: Mutex::default(),
             stopped: watch::channel(Vec::new()).0,
             release: watch::channel(true).0,
             answer_error: Mutex::default(),
@@ -199,6 +201,40 @@ impl Service for Fake {
 
     fn entity(&self, id: &str) -> Option<EntityView> {
         self.entities(&EntityFilter::default()).into_iter().find(|view| view.entity == id)
+    }
+
+    fn why(&self, id: &str) -> Result<WhyView, String> {
+        let entity = self.entity(id).ok_or_else(|| format!("no entity {id}"))?;
+        let last = MessageView {
+            topic: "zigbee2mqtt/lamp".into(),
+            payload: r#"{"state":"ON"}"#.into(),
+            cut: false,
+            retained: true,
+            at: DateTime::UNIX_EPOCH,
+            fault: None,
+        };
+        Ok(WhyView {
+            entity,
+            source: "homeassistant/light/lamp/config".into(),
+            announcement: Some(json!({"command_topic": "zigbee2mqtt/lamp/set"})),
+            reads: vec!["zigbee2mqtt/lamp".into()],
+            publishes: [("command_topic".into(), "zigbee2mqtt/lamp/set".into())].into(),
+            templates: Default::default(),
+            last_message: Some(last),
+            faults: 0,
+            availability: "online".into(),
+            suspended: None,
+            tiers: Vec::new(),
+        })
+    }
+
+    fn discovery(&self) -> DiscoveryView {
+        DiscoveryView { announced: 1, suspended: Default::default(), refused: Default::default() }
+    }
+
+    fn accept(&self, id: &str, by: Principal) -> bool {
+        self.accepted.lock().unwrap().push((id.into(), by));
+        id == "cover.garage_door"
     }
 
     fn approvals(&self) -> BoxFuture<'_, Result<Vec<ApprovalView>, Unavailable>> {

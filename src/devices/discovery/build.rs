@@ -137,7 +137,24 @@ fn category(fields: Fields<'_>, component: &str) -> Result<Category, Refusal> {
             });
         }
     };
-    Ok(if enabled || category != Category::Main { category } else { Category::Diagnostic })
+    Ok(match category {
+        Category::Main if !enabled => Category::Diagnostic,
+        Category::Main if is_setting(fields, component) => Category::Config,
+        category => category,
+    })
+}
+
+/// Settings of radiators, plugs and switches that producers announce as if they were things of their own. They are no
+/// tools, and the words in their names (a child lock, boost heating) say nothing about the house.
+const SETTINGS: &[&str] = &["child_lock", "window_detection", "boost_heating", "heating_demand"];
+
+fn is_setting(fields: Fields<'_>, component: &str) -> bool {
+    let named = |key: &str| fields.map.get(key).and_then(text_of).map(|text| slug(&text)).unwrap_or_default();
+    matches!(component, "number" | "select" | "switch")
+        && ["name", "object_id", "default_entity_id"]
+            .into_iter()
+            .map(named)
+            .any(|name| SETTINGS.iter().any(|setting| name.ends_with(setting)))
 }
 
 /// The device block, and the area that it suggests as an id.

@@ -4,19 +4,17 @@
 //! takes its position before its state), each with its own template. What a component makes of a text is in its file.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::availability::AvailabilityReader;
+use super::attributes::Attributes;
+pub(super) use super::common::Common;
 use super::fields::{Fields, Refusal};
 pub(super) use super::outbox::Outbox;
 pub(super) use super::view::View;
 use crate::devices::codec::{Codec, ConfirmHint, Decoded, EncodeError, Expiry, Fault, Message, Payload};
-use crate::devices::template::{RenderError, Scope, Template, Value as Engine};
-use crate::home::{Action, ActionSpec, Attr, Availability, State, Update};
+use crate::devices::filters::matches;
+use crate::devices::template::{RenderError, Template, Value as Engine};
+use crate::home::{Action, ActionSpec, Availability, State, Update};
 
 /// What a component file makes of an announcement.
 pub(super) struct Built {
@@ -26,69 +24,6 @@ pub(super) struct Built {
     pub reports_state: bool,
     /// What Home Assistant shows before the first message; never a live report.
     pub initial: Update,
-}
-
-/// What all components share.
-pub(super) struct Common {
-    pub entity_id: String,
-    pub name: String,
-    pub qos: u8,
-    pub availability: Option<Arc<AvailabilityReader>>,
-    pub attributes: Option<(String, Option<Template>)>,
-    /// Payloads are bytes, not text (`encoding: ""`).
-    pub raw: bool,
-    pub expiry: Option<Expiry>,
-    /// With `expire_after`: whether anything arrived that is not too old.
-    fresh: AtomicBool,
-}
-
-impl Common {
-    pub fn read(fields: Fields<'_>, entity_id: &str, name: &str) -> Result<Self, Refusal> {
-        let qos = match fields.int_or("qos", 0)? {
-            qos @ 0..=2 => qos as u8,
-            other => {
-                return Err(Refusal::Wrong {
-                    key: "qos".into(),
-                    value: other.to_string(),
-                    expected: "0, 1 or 2".into(),
-                });
-            }
-        };
-        let template = fields.template("json_attributes_template")?;
-        Ok(Self {
-            entity_id: entity_id.into(),
-            name: name.into(),
-            qos,
-            availability: AvailabilityReader::read(fields)?.map(Arc::new),
-            attributes: fields.subscribe("json_attributes_topic")?.map(|topic| (topic, template)),
-            raw: fields.text("encoding")?.is_some_and(|encoding| encoding.is_empty()),
-            expiry: None,
-            fresh: AtomicBool::new(false),
-        })
-    }
-
-    /// Silence that means something, for the components that have it.
-    pub fn set_expiry(&mut self, component: &str, fields: Fields<'_>) -> Result<(), Refusal> {
-        if !matches!(component, "sensor" | "binary_sensor") {
-            return Ok(());
-        }
-        let after = fields.number("expire_after")?.filter(|after| *after > 0.0);
-        let off = fields.number("off_delay")?.filter(|delay| *delay > 0.0 && component == "binary_sensor");
-        self.expiry = after
-            .map(|after| Expiry::Unavailable(seconds(after)))
-            .or(off.map(|delay| Expiry::Off(seconds(delay))));
-        Ok(())
-    }
-
-    pub fn scope<'a>(&'a self, state: &'a State) -> Scope<'a> {
-        Scope { entity_id: &self.entity_id, name: &self.name, state }
-    }
-
-    /// Availability before the first message: without topics the connection itself stands for the device.
-    pub fn initial_availability(&self) -> Option<Availability> {
-        let silent = self.availability.is_none() && !matches!(self.expiry, Some(Expiry::Unavailable(_)));
-        silent.then_some(Availability::Online)
-    }
 }
 
 /// What to do with a message whose template met something undefined.
@@ -161,14 +96,14 @@ pub(super) struct EntityCodec<C: Component> {
     common: Common,
     reads: Vec<Read<C::Field>>,
     component: C,
-    /// Names of the attributes that the device gave last: the next set replaces them all.
-    given: Mutex<Vec<String>>,
+    attributes: Option<Attributes>,
 }
 
 impl<C: Component> EntityCodec<C> {
-    pub fn shared(common: Common, reads: Vec<Option<Read<C::Field>>>, component: C) -> Arc<dyn Codec> {
+    pub fn shared(mut common: Common, reads: Vec<Option<Read<C::Field>>>, component: C) -> Arc<dyn Codec> {
         let reads = reads.into_iter().flatten().collect();
-        Arc::new(Self { common, reads, component, given: Mutex::default() })
+        let attributes = common.attributes.take();
+        Arc::new(Self { common, reads, component, attributes })
     }
 
     /// Applies every read of this topic; says whether there was any, and the first fault.
@@ -217,46 +152,6 @@ impl<C: Component> EntityCodec<C> {
         }
     }
 
-    /// Replaces the attributes that the device gives as JSON.
-    fn attributes(&self, topic: &str, now: &State, view: &mut View<'_, '_>) -> Option<Fault> {
-        let (own, template) = self.common.attributes.as_ref()?;
-        if !matches(own, topic) {
-            return None;
-        }
-        let rendered;
-        let json: Cow<'_, Value> = match template {
-            None => Cow::Borrowed(view.payload.json()?),
-            Some(template) => {
-                rendered = template.value(view.payload, self.common.scope(now), &[]).ok()?;
-                Cow::Owned(serde_json::from_str(&rendered).ok()?)
-            }
-        };
-        let Value::Object(map) = json.as_ref() else {
-            return Some(Fault::Value {
-                attribute: "attributes".into(),
-                value: json.to_string().chars().take(80).collect(),
-                expected: "a JSON object".into(),
-            });
-        };
-        let place = ["latitude", "longitude"].iter().all(|name| map.get(*name).is_some_and(Value::is_number));
-        let legal = |name: &str| {
-            !BLOCKED.contains(&name) && (place || !matches!(name, "latitude" | "longitude" | "gps_accuracy"))
-        };
-        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut found: Vec<(Attr, Option<Value>)> = Vec::new();
-        for name in given.drain(..).filter(|name| !map.contains_key(name.as_str()) || !legal(name)) {
-            found.push((Cow::Owned(name), None));
-        }
-        for (name, value) in map.iter().filter(|(name, _)| legal(name)) {
-            if !view.update.attributes.iter().any(|(known, _)| known == name) {
-                given.push(name.clone());
-                found.push((Cow::Owned(name.clone()), Some(value.clone()).filter(|value| !value.is_null())));
-            }
-        }
-        view.update.attributes.extend(found);
-        None
-    }
-
     /// What is known about availability after this message.
     fn availability(
         &self,
@@ -270,13 +165,13 @@ impl<C: Component> EntityCodec<C> {
             .availability
             .as_ref()
             .and_then(|reader| reader.decode(topic, payload, self.common.scope(now)));
-        if !matches!(self.common.expiry, Some(Expiry::Unavailable(_))) {
+        if self.common.expiry.unavailable_after.is_none() {
             return decoded;
         }
         if reported {
-            self.common.fresh.store(true, Ordering::Relaxed);
+            self.common.set_fresh(true);
         }
-        let fresh = self.common.fresh.load(Ordering::Relaxed);
+        let fresh = self.common.is_fresh();
         let reachable = match (decoded, &self.common.availability) {
             (Some(decoded), _) => decoded,
             (None, None) if reported => Availability::Online,
@@ -291,7 +186,7 @@ impl<C: Component> Codec for EntityCodec<C> {
     fn subscriptions(&self) -> Vec<String> {
         let mut topics: Vec<String> = self.reads.iter().flat_map(|read| read.topics.clone()).collect();
         topics.extend(self.common.availability.iter().flat_map(|reader| reader.topics().map(str::to_owned)));
-        topics.extend(self.common.attributes.iter().map(|(topic, _)| topic.clone()));
+        topics.extend(self.attributes.iter().map(|attributes| attributes.topic().to_owned()));
         topics.sort();
         topics.dedup();
         topics
@@ -303,7 +198,9 @@ impl<C: Component> Codec for EntityCodec<C> {
         if read {
             self.component.settle(&mut view);
         }
-        fault = fault.or(self.attributes(topic, now, &mut view));
+        if let Some(attributes) = &self.attributes {
+            fault = fault.or(attributes.read(topic, self.common.scope(now), &mut view));
+        }
         view.update.availability = self.availability(
             topic,
             payload,
@@ -334,51 +231,17 @@ impl<C: Component> Codec for EntityCodec<C> {
         Some(self.component.assume(action, now)).filter(|update| !update.is_empty())
     }
 
-    fn expiry(&self) -> Option<Expiry> {
+    fn expiry(&self) -> Expiry {
         self.common.expiry
     }
-}
 
-/// Attributes that a device may not set: they are facts of the registry, not of the state.
-const BLOCKED: &[&str] = &[
-    "assumed_state",
-    "attribution",
-    "available",
-    "device_class",
-    "device_info",
-    "entity_category",
-    "entity_picture",
-    "entity_registry_enabled_default",
-    "extra_state_attributes",
-    "force_update",
-    "friendly_name",
-    "icon",
-    "name",
-    "should_poll",
-    "state",
-    "supported_features",
-    "unique_id",
-    "unit_of_measurement",
-];
+    fn is_sign_of_life(&self, topic: &str) -> bool {
+        self.reads.iter().any(|read| read.topics.iter().any(|own| matches(own, topic)))
+    }
 
-/// Whether a topic matches a filter. `$`-topics are not matched by a wildcard at the first level.
-pub(super) fn matches(filter: &str, topic: &str) -> bool {
-    if filter == topic {
-        return true;
+    fn fell_silent(&self) {
+        self.common.set_fresh(false);
     }
-    if !filter.contains(['+', '#']) || (topic.starts_with('$') && filter.starts_with(['+', '#'])) {
-        return false;
-    }
-    let mut levels = topic.split('/');
-    for part in filter.split('/') {
-        match (part, levels.next()) {
-            ("#", _) => return true,
-            ("+", Some(_)) => {}
-            (part, Some(level)) if part == level => {}
-            _ => return false,
-        }
-    }
-    levels.next().is_none()
 }
 
 /// A value that is not what its attribute takes.
@@ -397,9 +260,4 @@ pub(super) fn number(attribute: &str, text: &str) -> Result<f64, Fault> {
         .ok()
         .filter(|number: &f64| number.is_finite())
         .ok_or_else(|| bad(attribute, text, "a finite number"))
-}
-
-/// Seconds of an announcement as a duration.
-fn seconds(number: f64) -> Duration {
-    Duration::try_from_secs_f64(number.clamp(0.0, 1e9)).unwrap_or_default()
 }

@@ -27,6 +27,8 @@ pub enum Refusal {
     Conflict(String),
     #[error("unknown component {0:?}")]
     UnknownComponent(String),
+    #[error("it crashed the process twice and is quarantined")]
+    Quarantined,
 }
 
 /// The keys of one component.

@@ -9,10 +9,12 @@
 
 mod abbreviations;
 mod alarm_control_panel;
+mod attributes;
 mod availability;
 mod binary_sensor;
 mod build;
 mod climate;
+mod common;
 mod cover;
 mod device_tracker;
 mod entity_codec;

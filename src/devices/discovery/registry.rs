@@ -2,6 +2,7 @@
 
 mod accept;
 mod ids;
+mod items;
 mod native_items;
 mod pinning;
 
@@ -10,10 +11,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use self::ids::Ids;
+use self::ids::{Ids, MAX_NAMESAKES};
+use self::items::{Items, Keys};
 use self::native_items::NATIVE;
 use self::pinning::New;
-use super::availability::AvailabilityReader;
 use super::build::{self, Made};
 use super::fields::{Fields, Refusal, text_of};
 use super::message::{self, Announced, Announcement};
@@ -66,7 +67,7 @@ pub struct Discovery {
     natives: Natives,
     /// How many announced items name a device by this identifier or address.
     devices: HashMap<String, usize>,
-    items: HashMap<ItemKey, Item>,
+    items: Items,
     /// First owner of a unique id of a component.
     unique: HashMap<(String, String), ItemKey>,
     /// Items that another topic may take over.
@@ -81,22 +82,6 @@ struct Migrating {
     id: EntityId,
 }
 
-struct Item {
-    /// The topic that owns it.
-    topic: String,
-    config: Map<String, Value>,
-    object: String,
-    unique_id: Option<String>,
-    device: Option<String>,
-    entity: Entity,
-    codec: Arc<dyn Codec>,
-    availability: Option<Arc<AvailabilityReader>>,
-    /// Read from a device's own announcement.
-    native: bool,
-    /// A definition that a person has to accept first.
-    pending: Option<Map<String, Value>>,
-}
-
 impl Discovery {
     pub fn new(sandbox: Sandbox, settings: Settings) -> Self {
         Self {
@@ -109,7 +94,7 @@ impl Discovery {
             ids: Ids::new(settings.taken),
             natives: Natives::default(),
             devices: HashMap::new(),
-            items: HashMap::new(),
+            items: Items::default(),
             unique: HashMap::new(),
             migrating: Vec::new(),
             per_device: HashMap::new(),
@@ -131,19 +116,32 @@ impl Discovery {
 
     /// Entities by id with their codecs, for look-ups.
     pub fn entities(&self) -> impl Iterator<Item = (&Entity, &Arc<dyn Codec>)> {
-        self.items.values().map(|item| (&item.entity, &item.codec))
+        self.items.all().map(|item| (&item.entity, &item.codec))
     }
 
     /// Whether an announced entity of `domain` has this unique id.
     pub fn holds(&self, unique_id: &str, domain: Domain) -> bool {
         let key = self.unique.get(&(domain.word().to_owned(), unique_id.to_owned()));
-        key.is_some_and(|key| self.items.contains_key(key))
+        key.is_some_and(|key| self.items.get(key).is_some())
     }
 
     /// The announcement behind an entity: its topic and its keys in full.
-    pub fn announcement(&self, id: &str) -> Option<(&str, &Map<String, Value>)> {
-        let item = self.items.values().find(|item| item.entity.id.as_str() == id)?;
-        Some((&item.topic, &item.config))
+    pub fn announcement(&self, id: &str) -> Option<(&str, Map<String, Value>)> {
+        let (_, item) = self.items.of_entity(id)?;
+        Some((&item.topic, item.config.read()))
+    }
+
+    /// Why an entity only reports until a person accepts it, if so.
+    pub fn suspended(&self, id: &str) -> Option<&str> {
+        self.items.of_entity(id)?.1.pending.as_deref()
+    }
+
+    /// Entities that wait for a person's acceptance with the reason, in the order of their ids.
+    pub fn all_suspended(&self) -> Vec<(EntityId, String)> {
+        let waiting = |item: &items::Item| Some((item.entity.id.clone(), item.pending.clone()?));
+        let mut all: Vec<_> = self.items.all().filter_map(waiting).collect();
+        all.sort();
+        all
     }
 
     /// Reads one message. Topics that are no discovery topics change nothing.
@@ -157,7 +155,7 @@ impl Discovery {
             return ignored("it is our own announcement");
         }
         if self.quarantine.holds(topic) {
-            return ignored("it crashed the process twice and is quarantined");
+            return vec![DiscoveryChange::Refused { topic: topic.to_owned(), why: Refusal::Quarantined }];
         }
         match message::read(&parsed, payload) {
             Err(why) => vec![DiscoveryChange::Refused { topic: topic.to_owned(), why }],
@@ -205,7 +203,7 @@ impl Discovery {
             return Err(Refusal::UnknownComponent(key.component));
         }
         match self.items.get(&key) {
-            Some(item) if item.topic == topic && item.config == config => Ok(()),
+            Some(item) if item.topic == topic && item.config == Keys::of(&config) => Ok(()),
             Some(item) if item.topic == topic => self.change(&key, config, changes),
             Some(item) => Err(Refusal::Conflict(format!(
                 "{key} was announced on {} first; this topic may take it over after a migration",
@@ -256,7 +254,11 @@ impl Discovery {
         // Everything is read once with a provisional id: a refusal leaves no trace.
         let provisional = names::numbered(domain, &object, 0);
         let first = self.make(topic, &key, &config, provisional, &names.shown)?;
-        let claim = self.ids.claim(domain, &object, topic, &key);
+        let Some((claim, place)) = self.ids.claim(domain, &object, topic, &key) else {
+            return Err(Refusal::Conflict(format!(
+                "{MAX_NAMESAKES} entities are called {domain}.{object} already"
+            )));
+        };
         if let Some(device) = &device {
             *self.per_device.entry(device.clone()).or_default() += 1;
         }
@@ -264,8 +266,8 @@ impl Discovery {
             self.unique.insert((key.component.clone(), unique_id.clone()), key.clone());
         }
         // Others first: their old ids may be the one that this item gets.
-        self.renumber(&claim, changes);
-        let id = self.ids.of(&claim, &key);
+        self.renumber(&claim, place + 1, changes);
+        let id = self.ids.of(&claim, place);
         let made = match first.entity.id == id {
             true => first,
             false => self.make(topic, &key, &config, id, &names.shown)?,
@@ -277,9 +279,7 @@ impl Discovery {
 
     /// Removes everything that `topic` owns.
     pub(super) fn remove_topic(&mut self, topic: &str) -> Vec<DiscoveryChange> {
-        let mut keys: Vec<ItemKey> =
-            self.items.iter().filter(|(_, item)| item.topic == topic).map(|(key, _)| key.clone()).collect();
-        keys.sort();
+        let keys = self.items.of_topic(topic);
         let mut changes = Vec::new();
         for key in keys {
             self.remove(&key, &mut changes);
@@ -289,12 +289,12 @@ impl Discovery {
 
     /// Unloads what `topic` owns and remembers its ids for the topic that takes over.
     fn migrate_topic(&mut self, topic: &str) -> Vec<DiscoveryChange> {
-        let owned = self.items.iter().filter(|(_, item)| item.topic == topic);
-        let kept: Vec<Migrating> = owned
-            .map(|(key, item)| Migrating {
-                key: key.clone(),
-                unique_id: item.unique_id.clone(),
-                id: item.entity.id.clone(),
+        let keys = self.items.of_topic(topic);
+        let kept: Vec<Migrating> = keys
+            .into_iter()
+            .filter_map(|key| {
+                let item = self.items.get(&key)?;
+                Some(Migrating { unique_id: item.unique_id.clone(), id: item.entity.id.clone(), key })
             })
             .collect();
         let changes = self.remove_topic(topic);
@@ -305,7 +305,7 @@ impl Discovery {
     fn remove(&mut self, key: &ItemKey, changes: &mut Vec<DiscoveryChange>) {
         let Some(mut item) = self.items.remove(key) else { return };
         if !item.native {
-            self.forget_device(&item.config);
+            self.forget_device(&item.config.read());
         }
         if let Some(unique_id) = item.unique_id.take() {
             self.unique.remove(&(key.component.clone(), unique_id));
@@ -315,8 +315,8 @@ impl Discovery {
         }
         changes.push(DiscoveryChange::Removed(item.entity.id.clone()));
         let claim = (build::domain(&key.component).unwrap_or(Domain::Other), item.object.clone());
-        self.ids.release(&claim, key);
-        self.renumber(&claim, changes);
+        let place = self.ids.release(&claim, key);
+        self.renumber(&claim, place, changes);
     }
 
     fn fields<'a>(&'a self, config: &'a Map<String, Value>) -> Fields<'a> {
@@ -338,9 +338,7 @@ impl Discovery {
         id: EntityId,
         name: &str,
     ) -> Result<Made, Refusal> {
-        let marked = config
-            .values()
-            .any(|value| value.as_str().is_some_and(|text| text.contains("{%") || text.contains("|")));
+        let marked = config.values().any(runs_engine);
         if marked {
             self.quarantine.begin(topic);
         }
@@ -354,6 +352,18 @@ impl Discovery {
 
 fn ignored(topic: &str, why: &str) -> DiscoveryChange {
     DiscoveryChange::Ignored { topic: topic.to_owned(), why: why.to_owned() }
+}
+
+/// Whether there is a template in it that is more than a path.
+fn runs_engine(value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            text.contains("{%") || (text.contains("{{") && text.contains(['|', '(', '+', '~']))
+        }
+        Value::Array(items) => items.iter().any(runs_engine),
+        Value::Object(map) => map.values().any(runs_engine),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn pin_name(key: &ItemKey, unique_id: Option<&str>) -> String {

@@ -9,6 +9,7 @@
 //! on dates. Comparing text with a number by `<` or `>` gives an order instead of Python's `TypeError`.
 
 mod collections;
+mod engine;
 mod format;
 mod guard;
 mod methods;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior};
 
+use self::engine::{Compiled, Engine};
 use self::path::Path;
 use super::codec::Payload;
 use crate::clock::Clock;
@@ -41,10 +43,10 @@ const FUEL: u64 = 20_000;
 /// Calls within calls: macros and recursive loops.
 const RECURSION: usize = 24;
 
-/// Compiles templates. Cheap to clone.
+/// Compiles templates. Cheap to clone. A source that is in use is compiled once, whoever carries it.
 #[derive(Clone)]
 pub struct Sandbox {
-    environment: Arc<Environment<'static>>,
+    engine: Arc<Engine>,
     names: Arc<registry::Names>,
 }
 
@@ -62,11 +64,7 @@ enum Kind {
     /// `{{ value }}`.
     Value,
     Path(Arc<Path>),
-    Jinja {
-        environment: Arc<Environment<'static>>,
-        /// Whether `this` occurs: only then is the state copied into the engine.
-        reads_this: bool,
-    },
+    Jinja(Arc<Compiled>),
 }
 
 /// Why a source was not accepted.
@@ -115,7 +113,7 @@ impl Sandbox {
         environment.set_debug(false);
         environment.set_unknown_method_callback(methods::call);
         let names = registry::fill(&mut environment, &clock, zone);
-        Self { environment: Arc::new(environment), names: Arc::new(names) }
+        Self { engine: Arc::new(Engine::new(environment)), names: Arc::new(names) }
     }
 
     /// Compiles `source`, or says why it is not accepted.
@@ -129,14 +127,9 @@ impl Sandbox {
             if path.is_value() { Kind::Value } else { Kind::Path(Arc::new(path)) }
         } else {
             guard::check(source, &self.names)?;
-            let mut environment = (*self.environment).clone();
-            environment
-                .add_template_owned(
-                    "template",
-                    format::rewrite_percent(source).unwrap_or_else(|| source.to_owned()),
-                )
-                .map_err(|error| CompileError::Syntax(describe(&error)))?;
-            Kind::Jinja { environment: Arc::new(environment), reads_this: source.contains("this") }
+            let compiled =
+                self.engine.compile(source).map_err(|error| CompileError::Syntax(describe(&error)))?;
+            return Ok(Template { source: compiled.source().clone(), kind: Kind::Jinja(compiled) });
         };
         Ok(Template { source: source.into(), kind })
     }
@@ -165,14 +158,14 @@ impl Template {
             Kind::Static => Ok(Cow::Borrowed(self.source.trim())),
             Kind::Value => Ok(Cow::Borrowed(text()?.trim())),
             Kind::Path(path) => path.render(payload.json()),
-            Kind::Jinja { .. } => {
+            Kind::Jinja(compiled) => {
                 let mut vars = Vec::with_capacity(extra.len() + 2);
                 vars.push(("value", Value::from(text()?)));
                 if let Some(json) = payload.json() {
                     vars.push(("value_json", path::engine_value(json)));
                 }
                 vars.extend(extra.iter().cloned());
-                self.jinja(&vars, scope).map(Cow::Owned)
+                jinja(compiled, &vars, scope).map(Cow::Owned)
             }
         }
     }
@@ -186,32 +179,29 @@ impl Template {
                 .find(|(name, _)| *name == "value")
                 .map_or_else(String::new, |(_, value)| value.to_string().trim().to_owned())),
             Kind::Path(_) => Err(RenderError::Undefined("value_json is undefined in a command".into())),
-            Kind::Jinja { .. } => self.jinja(vars, scope),
+            Kind::Jinja(compiled) => jinja(compiled, vars, scope),
         }
     }
+}
 
-    fn jinja(&self, vars: Vars<'_>, scope: Scope<'_>) -> Result<String, RenderError> {
-        let Kind::Jinja { environment, reads_this } = &self.kind else {
-            return Ok(self.source.trim().to_owned());
-        };
-        let mut all: Vec<(&str, Value)> = Vec::with_capacity(vars.len() + 3);
-        if !scope.entity_id.is_empty() {
-            all.push(("entity_id", Value::from(scope.entity_id)));
-            all.push(("name", Value::from(scope.name)));
-        }
-        if *reads_this {
-            all.push(("this", this(scope)));
-        }
-        all.extend(vars.iter().cloned());
-        let context = Value::from_pairs(all);
-        let template =
-            environment.get_template("template").map_err(|error| RenderError::Failed(describe(&error)))?;
-        let text = template.render(context).map_err(|error| classify(&error))?;
-        if text.len() > MAX_OUTPUT {
-            return Err(RenderError::Failed(format!("the result has {} bytes", text.len())));
-        }
-        Ok(text.trim().to_owned())
+fn jinja(compiled: &Compiled, vars: Vars<'_>, scope: Scope<'_>) -> Result<String, RenderError> {
+    let mut all: Vec<(&str, Value)> = Vec::with_capacity(vars.len() + 3);
+    if !scope.entity_id.is_empty() {
+        all.push(("entity_id", Value::from(scope.entity_id)));
+        all.push(("name", Value::from(scope.name)));
     }
+    if compiled.reads_this() {
+        all.push(("this", this(scope)));
+    }
+    all.extend(vars.iter().cloned());
+    let text = compiled.render(Value::from_pairs(all)).map_err(|error| classify(&error))?;
+    if text.len() > MAX_OUTPUT {
+        return Err(RenderError::Failed(format!("the result has {} bytes", text.len())));
+    }
+    Ok(match text.trim() {
+        trimmed if trimmed.len() == text.len() => text,
+        trimmed => trimmed.to_owned(),
+    })
 }
 
 impl std::fmt::Debug for Template {

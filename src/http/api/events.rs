@@ -16,7 +16,8 @@ use crate::http::{Shared, sse};
 )]
 /// Everything that happens, from now on, as server-sent events.
 ///
-/// `task` (one event of a task), `approval` (asked, or ended with its `verdict`), `state` (an entity), and `lost`
+/// `task` (one event of a task), `approval` (asked, or ended with its `verdict`), `state` (an entity),
+/// `announcement` (what became of one), and `lost`
 /// (how many were missed by a slow reader, who then reads the lists again).
 pub async fn all(State(shared): State<Arc<Shared>>) -> Response {
     sse::respond_until_closing(&shared, shared.service.events().map(|event| write(&event)))
@@ -29,6 +30,7 @@ fn write(event: &LiveEvent) -> Event {
             sse::event("approval", &serde_json::json!({"approval": approval, "verdict": verdict}))
         }
         LiveEvent::State(entity) => sse::event("state", entity),
+        LiveEvent::Announcement(announcement) => sse::event("announcement", announcement),
         LiveEvent::Lost(count) => sse::event("lost", &serde_json::json!({"count": count})),
     }
 }

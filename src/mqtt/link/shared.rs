@@ -55,7 +55,7 @@ impl Shared {
             problem: Problem::NotYet,
             max_outgoing: None,
             ledger: Ledger::default(),
-            subscriptions: Subscriptions::default(),
+            subscriptions: Subscriptions::new(settings.queue.keep_under.clone()),
             task: None,
         };
         let shared = Self {
@@ -155,6 +155,15 @@ impl Shared {
         let mut inner = self.lock();
         inner.subscriptions.again();
         inner.pump();
+    }
+
+    /// Asks for what is retained under these filters once more.
+    pub(super) fn ask_again(&self, filters: Vec<String>) {
+        let mut inner = self.lock();
+        if inner.requests.is_some() {
+            inner.subscriptions.once_more(filters);
+            inner.pump();
+        }
     }
 
     /// Tries again what the client would not take before; says whether all is settled.

@@ -9,6 +9,8 @@ const BATCH: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
+    /// Our own tree: what is under it must arrive.
+    own: String,
     /// Every wanted filter with the number of those who want it.
     wanted: HashMap<String, usize>,
     to_add: VecDeque<String>,
@@ -20,6 +22,10 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
+    pub(super) fn new(own: String) -> Self {
+        Self { own, ..Self::default() }
+    }
+
     pub(super) fn add(&mut self, filters: Vec<String>, connected: bool) {
         for filter in filters {
             *self.wanted.entry(filter.clone()).or_default() += 1;
@@ -59,6 +65,11 @@ impl Subscriptions {
         self.to_add.extend(all);
     }
 
+    /// Asks for these once more, as far as they are wanted.
+    pub(super) fn once_more(&mut self, filters: Vec<String>) {
+        self.to_add.extend(filters);
+    }
+
     /// Hands as much to the client as it takes without waiting.
     pub(super) fn pump(&mut self, requests: &Requests) {
         while let Some(filter) = self.to_remove.front() {
@@ -80,7 +91,7 @@ impl Subscriptions {
         if batch.is_empty() {
             return;
         }
-        if requests.try_subscribe(&batch) {
+        if requests.try_subscribe(&batch, &self.own) {
             self.asked = Some(batch);
         } else {
             batch.into_iter().rev().for_each(|filter| self.to_add.push_front(filter));

@@ -14,6 +14,8 @@ use super::{Publish, tls};
 const WAITING_REQUESTS: usize = 512;
 /// Publishes that the broker may leave unacknowledged before we stop to write more.
 const IN_FLIGHT: u16 = 512;
+/// Bytes that the system holds for us: a broker drops retained messages for who reads slower than it writes.
+const RECEIVE_BUFFER: u32 = 8 << 20;
 /// Name of the property in which the embedded broker tells the publisher's account. It removes any that the publisher
 /// has set itself.
 const SENDER_PROPERTY: &str = "x-mqtt-sender";
@@ -76,6 +78,7 @@ pub(super) fn open(settings: &LinkSettings) -> Result<(Requests, Poller), Proble
     };
     let mut network = rumqttc::NetworkOptions::new();
     network.set_tcp_nodelay(true);
+    network.set_tcp_recv_buffer_size(RECEIVE_BUFFER);
     network.set_connection_timeout(settings.connect_within.as_secs().max(1));
     let login =
         settings.credentials.as_ref().map(|login| (login.user.as_str(), login.password.expose_secret()));
@@ -101,10 +104,13 @@ impl Requests {
         }
     }
 
-    pub(super) fn try_subscribe(&self, filters: &[String]) -> bool {
+    /// Filters under `own`, our own tree, are subscribed to with QoS 1: a command must arrive. Everything else has QoS 0:
+    /// of what it has retained a broker gives at most about a thousand messages to a subscription with QoS 1, and
+    /// drops the others.
+    pub(super) fn try_subscribe(&self, filters: &[String], own: &str) -> bool {
         match self {
-            Self::V5(client) => v5::try_subscribe(client, filters),
-            Self::V311(client) => v311::try_subscribe(client, filters),
+            Self::V5(client) => v5::try_subscribe(client, filters, own),
+            Self::V311(client) => v311::try_subscribe(client, filters, own),
         }
     }
 

@@ -9,9 +9,9 @@ use crate::home::EntityId;
 impl Discovery {
     /// A person accepts the present definition of a suspended entity.
     pub fn accept(&mut self, id: &EntityId) -> Vec<DiscoveryChange> {
-        let found = self.items.iter().find(|(_, item)| item.entity.id == *id && item.pending.is_some());
+        let found = self.items.of_entity(id.as_str()).filter(|(_, item)| item.pending.is_some());
         let Some((key, item)) = found.map(|(key, item)| (key.clone(), item)) else { return Vec::new() };
-        let (topic, config) = (item.topic.clone(), item.config.clone());
+        let (topic, config) = (item.topic.clone(), item.config.read());
         let made = self
             .naming(&key, &config)
             .and_then(|(_, names)| self.make(&topic, &key, &config, id.clone(), &names.shown));

@@ -11,6 +11,9 @@ use super::super::topic::ItemKey;
 use super::{Discovery, DiscoveryChange};
 use crate::home::{Domain, EntityId};
 
+/// Most entities with one object id. Each newcomer may give the others new numbers, so there must be an end.
+pub(super) const MAX_NAMESAKES: usize = 512;
+
 /// A domain and an object id.
 pub(super) type Claim = (Domain, String);
 
@@ -26,30 +29,44 @@ impl Ids {
         Self { taken, claims: BTreeMap::new() }
     }
 
-    pub fn claim(&mut self, domain: Domain, object: &str, topic: &str, key: &ItemKey) -> Claim {
+    /// Notes a claimant and gives its place among the others; `None` where there are too many already.
+    pub fn claim(
+        &mut self,
+        domain: Domain,
+        object: &str,
+        topic: &str,
+        key: &ItemKey,
+    ) -> Option<(Claim, usize)> {
         let claim = (domain, object.to_owned());
         let claimants = self.claims.entry(claim.clone()).or_default();
-        claimants.push((topic.to_owned(), key.clone()));
-        claimants.sort();
-        claim
+        if claimants.len() >= MAX_NAMESAKES {
+            return None;
+        }
+        let new = (topic.to_owned(), key.clone());
+        let place = claimants.partition_point(|known| *known < new);
+        claimants.insert(place, new);
+        Some((claim, place))
     }
 
-    pub fn release(&mut self, claim: &Claim, key: &ItemKey) {
-        if let Some(claimants) = self.claims.get_mut(claim) {
-            claimants.retain(|(_, known)| known != key);
-            if claimants.is_empty() {
-                self.claims.remove(claim);
-            }
+    /// Forgets a claimant; gives the place that it had.
+    pub fn release(&mut self, claim: &Claim, key: &ItemKey) -> usize {
+        let Some(claimants) = self.claims.get_mut(claim) else { return 0 };
+        let place = claimants.iter().position(|(_, known)| known == key);
+        if let Some(place) = place {
+            claimants.remove(place);
         }
+        if claimants.is_empty() {
+            self.claims.remove(claim);
+        }
+        place.unwrap_or(0)
     }
 
     pub fn claimants(&self, claim: &Claim) -> &[(String, ItemKey)] {
         self.claims.get(claim).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The id of `key` among the claimants of its object id.
-    pub fn of(&self, claim: &Claim, key: &ItemKey) -> EntityId {
-        let place = self.claimants(claim).iter().position(|(_, known)| known == key).unwrap_or(0);
+    /// The id of the claimant at `place`.
+    pub fn of(&self, claim: &Claim, place: usize) -> EntityId {
         (0..)
             .map(|nth| names::numbered(claim.0, &claim.1, nth))
             .filter(|id| !self.taken.contains(id))
@@ -59,21 +76,22 @@ impl Ids {
 }
 
 impl Discovery {
-    /// Gives the known claimants of an object id the numbers that they have now.
-    pub(super) fn renumber(&mut self, claim: &Claim, changes: &mut Vec<DiscoveryChange>) {
-        let claimants = self.ids.claimants(claim).to_vec();
+    /// Gives the known claimants of an object id from `first` on the numbers that they have now.
+    pub(super) fn renumber(&mut self, claim: &Claim, first: usize, changes: &mut Vec<DiscoveryChange>) {
+        let claimants = self.ids.claimants(claim).get(first..).unwrap_or_default().to_vec();
         let mut moved = Vec::new();
-        for (topic, key) in &claimants {
-            let id = self.ids.of(claim, key);
+        for (place, (topic, key)) in (first..).zip(&claimants) {
+            let id = self.ids.of(claim, place);
             let Some(item) = self.items.get(key).filter(|item| item.entity.id != id) else { continue };
-            let Ok(made) = self.make(topic, key, &item.config, id, &item.entity.name) else { continue };
+            let config = item.config.read();
+            let Ok(made) = self.make(topic, key, &config, id, &item.entity.name) else { continue };
             // All old ids are free before the first new one is given.
             changes.push(DiscoveryChange::Removed(item.entity.id.clone()));
             moved.push((key, made));
         }
         for (key, made) in moved {
+            self.items.set_id(key, made.entity.id);
             let Some(item) = self.items.get_mut(key) else { continue };
-            item.entity.id = made.entity.id;
             item.codec = made.codec;
             item.availability = made.availability;
             changes.push(DiscoveryChange::Added {

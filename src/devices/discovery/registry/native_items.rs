@@ -35,13 +35,8 @@ impl Discovery {
             changes.push(ignored(topic, "the device announces itself through discovery too"));
         }
         let present: HashSet<&ItemKey> = items.iter().map(|item| &item.key).collect();
-        let mut gone: Vec<ItemKey> = self
-            .items
-            .iter()
-            .filter(|(key, item)| item.native && item.topic == topic && !present.contains(key))
-            .map(|(key, _)| key.clone())
-            .collect();
-        gone.sort();
+        let mut gone = self.items.of_topic(topic);
+        gone.retain(|key| !present.contains(key) && self.items.get(key).is_some_and(|item| item.native));
         for key in gone {
             self.remove(&key, &mut changes);
         }
@@ -55,16 +50,7 @@ impl Discovery {
         if names.iter().all(|name| self.devices.contains_key(name)) {
             return;
         }
-        let mut native: Vec<ItemKey> = self
-            .items
-            .iter()
-            .filter(|(_, item)| {
-                item.native && device_names(&item.config).iter().any(|name| names.contains(name))
-            })
-            .map(|(key, _)| key.clone())
-            .collect();
-        native.sort();
-        for key in native {
+        for key in self.items.native_of(&names) {
             self.remove(&key, changes);
         }
     }

@@ -8,8 +8,12 @@ use super::super::build::{self, Made};
 use super::super::fields::{Refusal, text_of};
 use super::super::topic::ItemKey;
 use super::super::trust::Pin;
+use super::items::{Item, Keys};
 use super::native_items::{NATIVE, device_names};
-use super::{Accept, Discovery, DiscoveryChange, Item, pin_name};
+use super::{Accept, Discovery, DiscoveryChange, pin_name};
+
+/// Why a new entity only reports where everything new must be accepted.
+const WAITS: &str = "a person has to accept new devices";
 
 /// An item that nobody announced before.
 pub(super) struct New {
@@ -31,15 +35,14 @@ impl Discovery {
         let why = match self.pins.0.get(&name) {
             Some(known) => known.suspends(&pin),
             None if self.accept == Accept::Manual && !made.entity.actions.is_empty() => {
-                Some("a person has to accept new devices".to_owned())
+                Some(WAITS.to_owned())
             }
             None => {
-                self.pins.0.insert(name, pin);
+                self.pin(&key.component, name, pin);
                 None
             }
         };
-        let pending = why.is_some().then(|| config.clone());
-        if pending.is_some() {
+        if why.is_some() {
             made.entity.actions.clear();
         }
         let id = made.entity.id.clone();
@@ -48,12 +51,12 @@ impl Discovery {
             codec: Arc::clone(&made.codec),
             initial: made.initial,
         });
-        if let Some(why) = why {
-            changes.push(DiscoveryChange::Suspended { entity: id, why });
+        if let Some(why) = &why {
+            changes.push(DiscoveryChange::Suspended { entity: id, why: why.clone() });
         }
         let item = Item {
             topic,
-            config,
+            config: Keys::of(&config),
             object,
             unique_id,
             device,
@@ -61,10 +64,10 @@ impl Discovery {
             codec: made.codec,
             availability: made.availability,
             native,
-            pending,
+            pending: why,
         };
         if !native {
-            for name in device_names(&item.config) {
+            for name in device_names(&config) {
                 *self.devices.entry(name).or_default() += 1;
             }
         }
@@ -92,8 +95,8 @@ impl Discovery {
         if let Some(why) = why {
             // The codec stays the accepted one: it keeps reading, and nothing is sent in the new way.
             item.entity.actions.clear();
-            item.pending = Some(config.clone());
-            item.config = config;
+            item.pending = Some(why.clone());
+            item.config = Keys::of(&config);
             changes.push(DiscoveryChange::Updated {
                 entity: item.entity.clone(),
                 codec: Arc::clone(&item.codec),
@@ -107,17 +110,26 @@ impl Discovery {
         item.availability = made.availability;
         item.codec = made.codec;
         item.entity = made.entity;
-        item.pending = None;
-        item.config = config;
+        item.pending = waits.then(|| WAITS.to_owned());
+        item.config = Keys::of(&config);
         if waits {
             item.entity.actions.clear();
-            item.pending = Some(item.config.clone());
-        } else {
-            self.pins.0.insert(name, pin);
         }
         changes
             .push(DiscoveryChange::Updated { entity: item.entity.clone(), codec: Arc::clone(&item.codec) });
+        if !waits {
+            self.pin(&key.component, name, pin);
+        }
         Ok(())
+    }
+
+    /// Remembers what an item is. What can never act has nothing to be held to: it is not pinned.
+    fn pin(&mut self, component: &str, name: String, pin: Pin) {
+        let reads_only =
+            matches!(component, "binary_sensor" | "camera" | "device_tracker" | "event" | "image" | "sensor");
+        if !reads_only {
+            self.pins.0.insert(name, pin);
+        }
     }
 
     /// Counts an item for its new device when the announcement moved it.

@@ -43,8 +43,11 @@ pub(super) fn try_publish(client: &AsyncClient, publish: &Publish) -> bool {
     client.try_publish(&publish.topic, qos(publish.qos), publish.retain, &*publish.payload).is_ok()
 }
 
-pub(super) fn try_subscribe(client: &AsyncClient, filters: &[String]) -> bool {
-    let filters = filters.iter().map(|filter| SubscribeFilter::new(filter.clone(), QoS::AtLeastOnce));
+pub(super) fn try_subscribe(client: &AsyncClient, filters: &[String], own: &str) -> bool {
+    let filters = filters.iter().map(|filter| {
+        let qos = if filter.starts_with(own) { QoS::AtLeastOnce } else { QoS::AtMostOnce };
+        SubscribeFilter::new(filter.clone(), qos)
+    });
     client.try_subscribe_many(filters).is_ok()
 }
 

@@ -61,12 +61,12 @@ pub(super) fn try_publish(client: &AsyncClient, publish: &Publish) -> bool {
         .is_ok()
 }
 
-pub(super) fn try_subscribe(client: &AsyncClient, filters: &[String]) -> bool {
+pub(super) fn try_subscribe(client: &AsyncClient, filters: &[String], own: &str) -> bool {
     let filters = filters.iter().map(|filter| Filter {
         // Our own publishes are not news, least of all where a device listens and reports on one topic. For shared
         // filters the standard forbids it.
         nolocal: !filter.starts_with("$share/"),
-        ..Filter::new(filter, QoS::AtLeastOnce)
+        ..Filter::new(filter, if filter.starts_with(own) { QoS::AtLeastOnce } else { QoS::AtMostOnce })
     });
     client.try_subscribe_many(filters).is_ok()
 }
