@@ -248,3 +248,50 @@ fn s44_to_s48_nothing_fetches_what_a_model_or_a_device_names() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// The invariants of the architecture. Each is held by a test that is named after it.
+const INVARIANTS: &[&str] = &[
+    "only_actuate_sends",
+    "no_effect_without_decision",
+    "journal_before_send",
+    "every_call_has_one_result",
+    "incomplete_call_never_runs",
+    "one_action_in_flight_per_entity",
+    "confirmed_needs_live_report",
+    "nothing_sent_while_down",
+    "stale_starts_nothing",
+    "approval_is_exact_once_and_expires_to_denied",
+    "deny_beats_ask_beats_allow",
+    "risk_only_rises",
+    "device_text_is_data",
+    "state_is_fold_of_journal",
+    "one_result_per_task",
+    "limits_checked_before",
+    "retry_never_replays_a_completed_call",
+    "reply_never_exceeds_outcomes",
+    "same_house_same_prefix",
+    "time_only_through_clock",
+    "stop_needs_no_model",
+    "every_channel_same_door",
+];
+
+#[test]
+fn every_invariant_has_a_test_of_its_name() {
+    fn walk(dir: &Path, text: &mut String) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, text);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                text.push_str(&fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut text = String::new();
+    walk(&root.join("src"), &mut text);
+    walk(&root.join("tests"), &mut text);
+    let missing: Vec<&&str> =
+        INVARIANTS.iter().filter(|name| !text.contains(&format!("fn {name}"))).collect();
+    assert!(missing.is_empty(), "no test is named after {missing:?}");
+}

@@ -25,6 +25,8 @@ mod house;
 mod interrupted;
 #[path = "daemon/killed.rs"]
 mod killed;
+#[path = "daemon/logs.rs"]
+mod logs;
 #[path = "daemon/mcp.rs"]
 mod mcp;
 #[path = "common/model_server.rs"]

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use super::event::{CallId, Event, Exit};
 use super::log::TaskLog;
@@ -68,9 +69,12 @@ impl Agent {
                 .end(log, id, json!({"error": "stopped", "message": "the task was stopped"}), true)
                 .await;
         }
+        let span = tracing::info_span!("call", call = %id);
         match &state.phase {
-            Phase::Open => self.open_call(log, id, &state, cancel).await,
-            Phase::Answered { approval, verdict } => self.answered(log, id, approval, *verdict, cancel).await,
+            Phase::Open => self.open_call(log, id, &state, cancel).instrument(span).await,
+            Phase::Answered { approval, verdict } => {
+                self.answered(log, id, approval, *verdict, cancel).instrument(span).await
+            }
             Phase::Waiting { .. } | Phase::Ended { .. } => Ok(()),
         }
     }
@@ -83,6 +87,7 @@ impl Agent {
         state: &CallState,
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
+        tracing::debug!(tool = %state.call.name, "a call begins");
         let prefix = self.prefix();
         let asked = tools::request(&state.call, &prefix.tools, &self.house.read());
         let request = match asked {

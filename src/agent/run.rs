@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, info_span};
 
 use super::event::{Event, Exit};
 use super::log::TaskLog;
@@ -43,7 +44,10 @@ impl Agent {
             }
             let worked = log.worked();
             match log.with_state(|state| next(state, &self.limits, worked)) {
-                Step::CallModel { why, tool_choice } => self.turn(log, why, tool_choice, cancel).await?,
+                Step::CallModel { why, tool_choice } => {
+                    let turn = log.with_state(|state| state.turns.len());
+                    self.turn(log, why, tool_choice, cancel).instrument(info_span!("turn", turn)).await?;
+                }
                 Step::RunCalls(calls) => self.run_calls(log, &calls, cancel).await?,
                 Step::AwaitApproval(calls) => self.await_approvals(log, &calls, cancel).await?,
                 Step::Finish(exit) => return Ok(exit),
@@ -125,10 +129,10 @@ impl Agent {
         cancel: Cancel,
     ) -> tokio::task::JoinHandle<TaskResult> {
         let agent = self.clone();
-        tokio::spawn(async move {
+        let guarded = async move {
             let inner = agent.clone();
             let mine = command.clone();
-            let running = tokio::spawn(async move { inner.run(mine, cancel).await });
+            let running = tokio::spawn(async move { inner.run(mine, cancel).await }.in_current_span());
             match running.await {
                 Ok(result) => result,
                 Err(error) => {
@@ -136,7 +140,8 @@ impl Agent {
                     agent.broken(&command).await
                 }
             }
-        })
+        };
+        tokio::spawn(guarded.in_current_span())
     }
 
     /// The result of a task whose own code failed: from its journal, with every open call closed.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::event::{Event, Exit};
 use super::log::TaskEvent;
@@ -308,13 +309,17 @@ impl Queue {
         tell: watch::Sender<Option<Arc<TaskResult>>>,
     ) {
         let queue = self.clone();
-        tokio::spawn(async move {
+        // Every line that is logged below carries the ids of its task, turn and call.
+        let span = tracing::info_span!("task", task = %command.task);
+        let work = async move {
             let slot = queue.slots.clone().acquire_owned().await;
             let task = command.task.clone();
             let result = match resumed {
                 Some(events) => {
                     let (agent, mine) = (queue.agent.clone(), command.clone());
-                    let resumed = tokio::spawn(async move { agent.run_on(mine, &events, cancel).await });
+                    let resumed = tokio::spawn(
+                        async move { agent.run_on(mine, &events, cancel).await }.in_current_span(),
+                    );
                     match resumed.await {
                         Ok(result) => result,
                         Err(error) => {
@@ -335,7 +340,8 @@ impl Queue {
             queue.keep_first_result(&result).await;
             tracing::info!(%task, exit = ?result.exit, seconds = result.seconds, "task ended");
             tell.send_replace(Some(Arc::new(result)));
-        });
+        };
+        tokio::spawn(work.instrument(span));
     }
 
     async fn keep_first_result(&self, result: &TaskResult) {

@@ -184,7 +184,7 @@ impl Scene {
         let api = if api == Api::OpenAi { "openai" } else { "anthropic" };
         let settings = format!(
             "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n\
-             [models]\nmode = \"model\"\nchain = [\"evil\"]\n[models.named.evil]\napi = \"{api}\"\n\
+             [agent]\ncommands_per_minute = 0\n[models]\nmode = \"model\"\nchain = [\"evil\"]\n[models.named.evil]\napi = \"{api}\"\n\
              base_url = \"{}\"\nmodel = \"scripted\"\n",
             mosquitto.address.port(),
             server.base_url(),

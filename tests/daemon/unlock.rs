@@ -8,7 +8,7 @@ use crate::house::{House, outcome};
 const LOCK: &str = "lock.front_door";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_approved_unlock_is_confirmed_and_has_one_result() {
+async fn one_result_per_task_of_an_approved_unlock_that_is_confirmed() {
     let house = House::start().await;
     let before = house.recorder.all().len();
     let id = house.give("unlock the front door").await;

@@ -222,7 +222,7 @@ async fn f18_f19_f20_what_a_model_gets_wrong_reaches_the_loop_and_goes_back_in_v
 }
 
 #[tokio::test]
-async fn a_call_that_the_token_limit_cut_never_arrives() {
+async fn incomplete_call_never_runs_where_the_token_limit_cut_it() {
     for (api, reason) in [(Api::OpenAi, "length"), (Api::Anthropic, "max_tokens")] {
         let calls = Answer::calls(&[("a", "light", "{\"x\":1}"), ("b", "fan", "{\"x\":")]);
         let server = ModelServer::start([calls.stop(reason)]).await;

@@ -130,7 +130,7 @@ proptest! {
 
 /// Invariant `state_is_fold_of_journal`: resuming from any prefix repeats no effect.
 #[tokio::test]
-async fn resuming_from_every_prefix_repeats_no_effect() {
+async fn state_is_fold_of_journal_and_resuming_from_every_prefix_repeats_no_effect() {
     let unlock = switch("unlock", &["lock.front"]);
     let (on, fan) = (switch("turn_on", &["light.kitchen", "light.hall"]), switch("turn_on", &["switch.fan"]));
     for api in [Api::OpenAi, Api::Anthropic] {

@@ -401,7 +401,7 @@ async fn a_panic_ends_its_own_task_alone() {
 
 /// A call that was running when the daemon broke had been sent perhaps: it is looked at, not sent again.
 #[tokio::test]
-async fn shutdown_gives_every_open_call_a_result() {
+async fn every_call_has_one_result_also_at_shutdown() {
     let server =
         ModelServer::start([Answer::calls(&[("a", "lock_unlock", &switch("unlock", &["lock.front"]))])])
             .await;

@@ -114,7 +114,7 @@ async fn anthropic_marks_tools_system_and_the_last_result_for_the_cache() {
 }
 
 #[tokio::test]
-async fn the_same_house_is_the_same_prefix_byte_for_byte() {
+async fn same_house_same_prefix_byte_for_byte() {
     for api in BOTH {
         let server = ModelServer::start([Answer::text("ok"), Answer::text("ok")]).await;
         let model = served(api, &server);

@@ -53,7 +53,7 @@ async fn a_slow_reader_keeps_the_last_value_of_each_topic(broker: Broker) {
     let (link, mut arrivals) = connect(settings, &["storm/#", "homeloop/home/command"]).await;
     let (publisher, _unused) = connect(link_settings(broker.address(), "publisher", Version::V5), &[]).await;
     publisher.publish(Publish::new("homeloop/home/command", "lights on")).await.expect("taken");
-    for round in 0..200_u64 {
+    for round in 0..150_u64 {
         for topic in 0..50 {
             let receipt = publisher.begin_publish(Publish::new(format!("storm/{topic}"), round.to_string()));
             if topic == 49 {
@@ -70,7 +70,7 @@ async fn a_slow_reader_keeps_the_last_value_of_each_topic(broker: Broker) {
         .await;
     }
     assert_eq!(link.counters().dropped, 0);
-    assert!(link.counters().merged > 9_000, "{:?}", link.counters());
+    assert!(link.counters().merged > 6_500, "{:?}", link.counters());
     let mut last = std::collections::HashMap::new();
     let mut commands = 0;
     while let Some(message) = arrivals.try_recv() {
@@ -81,7 +81,7 @@ async fn a_slow_reader_keeps_the_last_value_of_each_topic(broker: Broker) {
     for topic in 0..50 {
         assert_eq!(
             last.get(&format!("storm/{topic}")).map(|payload| &payload[..]),
-            Some(&b"199"[..]),
+            Some(&b"149"[..]),
             "{topic}"
         );
     }

@@ -39,7 +39,7 @@ async fn an_approved_plan_runs_once_and_is_confirmed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_sends_nothing() {
+async fn approval_is_exact_once_and_expires_to_denied_when_nobody_answers() {
     let world = World::new(1);
     let approval = world.ask("t", &unlock()).await;
     let begun = world.clock.since_boot();

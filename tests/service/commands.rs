@@ -84,7 +84,7 @@ async fn the_scene_and_more_commands_are_typed_at_a_broker_with_the_access_list(
     let _devices = Devices::start(&home, broker.address, login("simulator"), "simulator").await;
     let site = Site::new("home", &home, broker.address, "username = \"agent\"\npassword_file = \"PASSWORD\"");
     let file = site.path("password");
-    std::fs::write(&file, password("agent")).expect("the password");
+    site.secret("password", &password("agent"));
     let settings = std::fs::read_to_string(site.config()).expect("the settings");
     let settings = settings.replace("PASSWORD", &file.display().to_string());
     std::fs::write(site.config(), settings).expect("the settings");

@@ -77,7 +77,7 @@ async fn good(id: &str, home: &str, more: &str) -> Option<(Mosquitto, Site)> {
     let broker = Mosquitto::start(Options { logins, ..Options::default() }).await?;
     let password = "username = \"agent\"\npassword_file = \"PASSWORD\"\n";
     let site = Site::new(id, home, broker.address, &format!("{password}{more}"));
-    std::fs::write(site.path("password"), "right\n").expect("the password");
+    site.secret("password", "right\n");
     change(&site, "PASSWORD", &site.path("password").display().to_string());
     Some((broker, site))
 }
@@ -127,13 +127,13 @@ async fn faults_of_settings_and_files_are_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_of_the_broker_are_found() {
     let Some((broker, site)) = good("broker", HOME, "").await else { return };
-    std::fs::write(site.path("password"), "wrong").expect("the password");
+    site.secret("password", "wrong");
     doctor(&site.config(), &[]).await.assert_only(
         "broker",
         "refuses the user name or password",
         "mosquitto_passwd",
     );
-    std::fs::write(site.path("password"), "right").expect("the password");
+    site.secret("password", "right");
 
     let port = format!("port = {}", broker.address.port());
     change(&site, &port, "port = 1");

@@ -48,6 +48,14 @@ impl Site {
         site
     }
 
+    /// Writes a file that its owner alone may read, as secrets must be.
+    pub fn secret(&self, name: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let file = self.path(name);
+        std::fs::write(&file, text).expect("a secret");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("its mode");
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }

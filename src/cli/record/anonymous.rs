@@ -54,10 +54,11 @@ impl Replacements {
         let mut by_text = BTreeMap::new();
         for (number, name) in (1..).zip(&names) {
             by_text.insert(name.clone(), format!("Device {number}"));
-            // The same name as ids write it.
-            let written = slug(name);
-            if written.len() >= SHORTEST && written != *name {
-                by_text.entry(written).or_insert(format!("device_{number}"));
+            // The same name as ids write it: some drop an apostrophe, some put a line in its place.
+            for written in [slug(name), underscored(name)] {
+                if written.len() >= SHORTEST && written != *name {
+                    by_text.entry(written).or_insert(format!("device_{number}"));
+                }
             }
         }
         for (number, address) in (1..).zip(&addresses) {
@@ -107,6 +108,12 @@ impl Replacements {
         }
         text
     }
+}
+
+/// A name in lower case with a line for everything that is no letter or digit.
+fn underscored(name: &str) -> String {
+    let level = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
+    name.to_lowercase().chars().map(level).collect()
 }
 
 fn group<'t>(found: &Captures<'t>, number: usize) -> &'t str {
