@@ -539,7 +539,7 @@ fn simple() -> Vec<Case> {
             component: "text",
             name: "sign",
             config: json!({"cmd_t": "sign/set", "stat_t": "sign", "max": 10}),
-            before: vec![("sign", "")],
+            before: vec![("sign", "welcome")],
             steps: vec![step(
                 Verb::SetValue,
                 &[(Arg::Value, text("hello"))],
