@@ -56,6 +56,7 @@ impl Agent {
         tool_choice: ToolChoice,
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
+        tracing::debug!(?why, "a turn begins");
         let Some(request) = self.turn_request(log, why, tool_choice) else { return Ok(()) };
         let spent = self.purse.reached().await?;
         // A plan was understood before: no language model reads it again.
