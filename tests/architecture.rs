@@ -187,7 +187,6 @@ const PUBLISHERS: &[(&str, &str)] = &[
     ("app/mqtt.rs", "answers to chat programs on their own topics"),
     ("app/own_device.rs", "our own device: its announcement, state and events"),
     ("app/voice.rs", "what is said to satellites"),
-    ("app/own_device.rs", "our own announcement and states for Home Assistant"),
     ("cli/demo.rs", "what the simulated devices say"),
 ];
 

@@ -15,6 +15,16 @@ impl Attributes<'_> {
         self.0.get("supported_features").and_then(Value::as_u64).unwrap_or(0) & feature != 0
     }
 
+    /// The action, where the entity has the feature for it.
+    fn when(&self, feature: u64, action: ActionSpec) -> Option<ActionSpec> {
+        self.has(feature).then_some(action)
+    }
+
+    /// An action with one of the words of a list attribute, where there are any.
+    fn chosen(&self, verb: Verb, arg: Arg, list: &str) -> Option<ActionSpec> {
+        self.choice(list).map(|choice| ActionSpec::new(verb).with(ArgSpec::required(arg, choice)))
+    }
+
     fn number(&self, name: &str) -> Option<f64> {
         self.0.get(name).and_then(Value::as_f64).filter(|number| number.is_finite())
     }
@@ -42,42 +52,39 @@ impl Attributes<'_> {
 /// only be read.
 pub fn of(domain: Domain, attributes: &Attributes<'_>, celsius: bool) -> Vec<ActionSpec> {
     let a = attributes;
-    let when = |feature: u64, spec: ActionSpec| a.has(feature).then_some(spec);
     let plain = ActionSpec::new;
     let percent = |verb, arg| plain(verb).with(ArgSpec::required(arg, ArgKind::percent()));
-    let chosen =
-        |verb, arg, name: &str| a.choice(name).map(|choice| plain(verb).with(ArgSpec::required(arg, choice)));
     let specs: Vec<Option<ActionSpec>> = match domain {
         Domain::Light => vec![Some(light(a)), Some(plain(Verb::TurnOff))],
         Domain::Switch | Domain::Siren => vec![Some(plain(Verb::TurnOn)), Some(plain(Verb::TurnOff))],
         Domain::Fan => fan(a),
         Domain::Cover => vec![
-            when(1, plain(Verb::Open)),
-            when(2, plain(Verb::Close)),
-            when(4, percent(Verb::SetPosition, Arg::Position)),
-            when(8, plain(Verb::Stop)),
-            when(16, plain(Verb::OpenTilt)),
-            when(32, plain(Verb::CloseTilt)),
-            when(64, plain(Verb::StopTilt)),
-            when(128, percent(Verb::SetTiltPosition, Arg::TiltPosition)),
+            a.when(1, plain(Verb::Open)),
+            a.when(2, plain(Verb::Close)),
+            a.when(4, percent(Verb::SetPosition, Arg::Position)),
+            a.when(8, plain(Verb::Stop)),
+            a.when(16, plain(Verb::OpenTilt)),
+            a.when(32, plain(Verb::CloseTilt)),
+            a.when(64, plain(Verb::StopTilt)),
+            a.when(128, percent(Verb::SetTiltPosition, Arg::TiltPosition)),
         ],
         Domain::Valve => vec![
-            when(1, plain(Verb::Open)),
-            when(2, plain(Verb::Close)),
-            when(4, percent(Verb::SetPosition, Arg::Position)),
-            when(8, plain(Verb::Stop)),
+            a.when(1, plain(Verb::Open)),
+            a.when(2, plain(Verb::Close)),
+            a.when(4, percent(Verb::SetPosition, Arg::Position)),
+            a.when(8, plain(Verb::Stop)),
         ],
         Domain::Lock => {
-            vec![Some(plain(Verb::Lock)), Some(plain(Verb::Unlock)), when(1, plain(Verb::Open))]
+            vec![Some(plain(Verb::Lock)), Some(plain(Verb::Unlock)), a.when(1, plain(Verb::Open))]
         }
         Domain::AlarmControlPanel => alarm(a),
         Domain::Climate => climate(a, celsius),
         Domain::WaterHeater => vec![
             Some(plain(Verb::SetTemperature).with(ArgSpec::required(Arg::Temperature, temperatures(a))))
                 .filter(|_| celsius && a.has(1)),
-            chosen(Verb::SetMode, Arg::Mode, "operation_list"),
-            when(8, plain(Verb::TurnOn)),
-            when(8, plain(Verb::TurnOff)),
+            a.chosen(Verb::SetMode, Arg::Mode, "operation_list"),
+            a.when(8, plain(Verb::TurnOn)),
+            a.when(8, plain(Verb::TurnOff)),
         ],
         Domain::Humidifier => vec![
             Some(plain(Verb::TurnOn)),
@@ -86,18 +93,22 @@ pub fn of(domain: Domain, attributes: &Attributes<'_>, celsius: bool) -> Vec<Act
                 Arg::Humidity,
                 a.range("min_humidity", "max_humidity", (0.0, 100.0), 1.0),
             ))),
-            chosen(Verb::SetMode, Arg::Mode, "available_modes"),
+            a.chosen(Verb::SetMode, Arg::Mode, "available_modes"),
         ],
         Domain::MediaPlayer => media_player(a),
         Domain::Vacuum => vacuum(a),
         Domain::LawnMower => {
-            vec![when(1, plain(Verb::StartMowing)), when(2, plain(Verb::Pause)), when(4, plain(Verb::Dock))]
+            vec![
+                a.when(1, plain(Verb::StartMowing)),
+                a.when(2, plain(Verb::Pause)),
+                a.when(4, plain(Verb::Dock)),
+            ]
         }
         Domain::Number => vec![Some(plain(Verb::SetValue).with(ArgSpec::required(
             Arg::Value,
             a.range("min", "max", (0.0, 100.0), a.number("step").unwrap_or(1.0)),
         )))],
-        Domain::Select => vec![chosen(Verb::SelectOption, Arg::Option, "options")],
+        Domain::Select => vec![a.chosen(Verb::SelectOption, Arg::Option, "options")],
         Domain::Button => vec![Some(plain(Verb::Press))],
         Domain::Scene => vec![Some(plain(Verb::Activate))],
         Domain::Script => vec![Some(plain(Verb::Run))],
@@ -124,77 +135,67 @@ pub fn of(domain: Domain, attributes: &Attributes<'_>, celsius: bool) -> Vec<Act
 }
 
 fn fan(a: &Attributes<'_>) -> Vec<Option<ActionSpec>> {
-    let when = |feature: u64, spec: ActionSpec| a.has(feature).then_some(spec);
     let plain = ActionSpec::new;
     let percent = |verb, arg| plain(verb).with(ArgSpec::required(arg, ArgKind::percent()));
-    let chosen =
-        |verb, arg, name: &str| a.choice(name).map(|choice| plain(verb).with(ArgSpec::required(arg, choice)));
     vec![
         Some(plain(Verb::TurnOn)),
         Some(plain(Verb::TurnOff)),
-        when(1, percent(Verb::SetPercentage, Arg::Percentage)),
-        when(2, plain(Verb::Oscillate).with(ArgSpec::required(Arg::Oscillating, ArgKind::Bool))),
-        when(
+        a.when(1, percent(Verb::SetPercentage, Arg::Percentage)),
+        a.when(2, plain(Verb::Oscillate).with(ArgSpec::required(Arg::Oscillating, ArgKind::Bool))),
+        a.when(
             4,
             plain(Verb::SetDirection).with(ArgSpec::required(
                 Arg::Direction,
                 ArgKind::Choice(vec!["forward".into(), "reverse".into()]),
             )),
         ),
-        chosen(Verb::SetPresetMode, Arg::PresetMode, "preset_modes"),
+        a.chosen(Verb::SetPresetMode, Arg::PresetMode, "preset_modes"),
     ]
 }
 
 fn alarm(a: &Attributes<'_>) -> Vec<Option<ActionSpec>> {
-    let when = |feature: u64, spec: ActionSpec| a.has(feature).then_some(spec);
     let plain = ActionSpec::new;
     vec![
         Some(plain(Verb::Disarm)),
-        when(1, plain(Verb::ArmHome)),
-        when(2, plain(Verb::ArmAway)),
-        when(4, plain(Verb::ArmNight)),
-        when(8, plain(Verb::Trigger)),
-        when(16, plain(Verb::ArmCustomBypass)),
-        when(32, plain(Verb::ArmVacation)),
+        a.when(1, plain(Verb::ArmHome)),
+        a.when(2, plain(Verb::ArmAway)),
+        a.when(4, plain(Verb::ArmNight)),
+        a.when(8, plain(Verb::Trigger)),
+        a.when(16, plain(Verb::ArmCustomBypass)),
+        a.when(32, plain(Verb::ArmVacation)),
     ]
 }
 
 fn media_player(a: &Attributes<'_>) -> Vec<Option<ActionSpec>> {
-    let when = |feature: u64, spec: ActionSpec| a.has(feature).then_some(spec);
     let plain = ActionSpec::new;
     let percent = |verb, arg| plain(verb).with(ArgSpec::required(arg, ArgKind::percent()));
-    let chosen =
-        |verb, arg, name: &str| a.choice(name).map(|choice| plain(verb).with(ArgSpec::required(arg, choice)));
     vec![
-        when(128, plain(Verb::TurnOn)),
-        when(256, plain(Verb::TurnOff)),
-        when(1, plain(Verb::Pause)),
-        when(16384, plain(Verb::Play)),
-        when(4096, plain(Verb::Stop)),
-        when(16, plain(Verb::PreviousTrack)),
-        when(32, plain(Verb::NextTrack)),
-        when(4, percent(Verb::SetVolume, Arg::VolumePct)),
-        when(4 | 1024, plain(Verb::VolumeUp)),
-        when(4 | 1024, plain(Verb::VolumeDown)),
-        when(8, plain(Verb::Mute)),
-        when(8, plain(Verb::Unmute)),
-        chosen(Verb::SelectSource, Arg::Source, "source_list"),
+        a.when(128, plain(Verb::TurnOn)),
+        a.when(256, plain(Verb::TurnOff)),
+        a.when(1, plain(Verb::Pause)),
+        a.when(16384, plain(Verb::Play)),
+        a.when(4096, plain(Verb::Stop)),
+        a.when(16, plain(Verb::PreviousTrack)),
+        a.when(32, plain(Verb::NextTrack)),
+        a.when(4, percent(Verb::SetVolume, Arg::VolumePct)),
+        a.when(4 | 1024, plain(Verb::VolumeUp)),
+        a.when(4 | 1024, plain(Verb::VolumeDown)),
+        a.when(8, plain(Verb::Mute)),
+        a.when(8, plain(Verb::Unmute)),
+        a.chosen(Verb::SelectSource, Arg::Source, "source_list"),
     ]
 }
 
 fn vacuum(a: &Attributes<'_>) -> Vec<Option<ActionSpec>> {
-    let when = |feature: u64, spec: ActionSpec| a.has(feature).then_some(spec);
     let plain = ActionSpec::new;
-    let chosen =
-        |verb, arg, name: &str| a.choice(name).map(|choice| plain(verb).with(ArgSpec::required(arg, choice)));
     vec![
-        when(8192, plain(Verb::Start)),
-        when(4, plain(Verb::Pause)),
-        when(8, plain(Verb::Stop)),
-        when(16, plain(Verb::ReturnToBase)),
-        when(512, plain(Verb::Locate)),
-        when(1024, plain(Verb::CleanSpot)),
-        chosen(Verb::SetFanSpeed, Arg::FanSpeed, "fan_speed_list"),
+        a.when(8192, plain(Verb::Start)),
+        a.when(4, plain(Verb::Pause)),
+        a.when(8, plain(Verb::Stop)),
+        a.when(16, plain(Verb::ReturnToBase)),
+        a.when(512, plain(Verb::Locate)),
+        a.when(1024, plain(Verb::CleanSpot)),
+        a.chosen(Verb::SetFanSpeed, Arg::FanSpeed, "fan_speed_list"),
     ]
 }
 
@@ -227,9 +228,6 @@ fn temperatures(a: &Attributes<'_>) -> ArgKind {
 }
 
 fn climate(a: &Attributes<'_>, celsius: bool) -> Vec<Option<ActionSpec>> {
-    let chosen = |verb, arg, name: &str| {
-        a.choice(name).map(|choice| ActionSpec::new(verb).with(ArgSpec::required(arg, choice)))
-    };
     let mut set = ActionSpec::new(Verb::SetTemperature);
     if a.has(1) {
         set = set.with(ArgSpec::optional(Arg::Temperature, temperatures(a)));
@@ -240,10 +238,10 @@ fn climate(a: &Attributes<'_>, celsius: bool) -> Vec<Option<ActionSpec>> {
     }
     vec![
         Some(set).filter(|_| celsius && a.has(1 | 2)),
-        chosen(Verb::SetHvacMode, Arg::HvacMode, "hvac_modes"),
-        chosen(Verb::SetFanMode, Arg::FanMode, "fan_modes").filter(|_| a.has(8)),
-        chosen(Verb::SetPresetMode, Arg::PresetMode, "preset_modes").filter(|_| a.has(16)),
-        chosen(Verb::SetSwingMode, Arg::SwingMode, "swing_modes").filter(|_| a.has(32)),
+        a.chosen(Verb::SetHvacMode, Arg::HvacMode, "hvac_modes"),
+        a.chosen(Verb::SetFanMode, Arg::FanMode, "fan_modes").filter(|_| a.has(8)),
+        a.chosen(Verb::SetPresetMode, Arg::PresetMode, "preset_modes").filter(|_| a.has(16)),
+        a.chosen(Verb::SetSwingMode, Arg::SwingMode, "swing_modes").filter(|_| a.has(32)),
         a.has(256).then(|| ActionSpec::new(Verb::TurnOn)),
         a.has(128).then(|| ActionSpec::new(Verb::TurnOff)),
         a.has(4).then(|| {
