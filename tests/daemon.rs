@@ -9,6 +9,8 @@ mod chat;
 #[path = "daemon/codes.rs"]
 mod codes;
 mod common;
+#[path = "daemon/ends.rs"]
+mod ends;
 #[path = "daemon/evil.rs"]
 mod evil;
 #[path = "daemon/faults.rs"]

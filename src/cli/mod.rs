@@ -163,8 +163,15 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// How long the end waits for threads that still read or write something.
+const LEFTOVERS: std::time::Duration = std::time::Duration::from_secs(1);
+
 fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let code = runtime.block_on(work);
+    // A read of standard input cannot be taken back: whoever holds its other end must not hold the program.
+    runtime.shutdown_timeout(LEFTOVERS);
+    code
 }
 
 impl Common {

@@ -174,6 +174,14 @@ impl House {
         line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect("a number")
     }
 
+    /// Sends SIGTERM, with its standard input still open, and waits for the end.
+    pub async fn terminate(&mut self) -> std::process::ExitStatus {
+        let id = self.child.id().expect("it runs").to_string();
+        let told = Command::new("kill").args(["-TERM", &id]).status().await.expect("kill");
+        assert!(told.success());
+        soon("it ends", self.child.wait()).await.expect("an exit status")
+    }
+
     pub async fn stop(mut self) {
         self.child.kill().await.expect("it ends");
     }
