@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use futures_util::FutureExt;
-use secrecy::SecretString;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -14,11 +13,11 @@ use super::broker::{accounts, embedded, link_settings, own_account};
 use super::discovered::{Discovered, Target};
 use super::discovery::{QUARANTINE, quarantine, stored_pins};
 use super::household::Keeper;
+use super::mind::{self, Ground};
 use super::own_device::OwnDevice;
 use super::secrets::SecretStore;
 use super::{App, safe_mode, schedules};
 use crate::actuate::{Containment, Door, DoorParts, Port};
-use crate::agent::{Agent, Conversations, Parts, Queue, QueueLimits};
 use crate::clock::Clock;
 use crate::devices::registry::Registry;
 use crate::devices::template::Sandbox;
@@ -26,8 +25,7 @@ use crate::home::SharedHouse;
 use crate::http::tokens::TokenStore;
 use crate::http::{HttpSettings, Shared, check_bind};
 use crate::journal::Journal;
-use crate::model::settings::Mode;
-use crate::model::{Model, Offline, Report, Router};
+use crate::model::Report;
 use crate::mqtt::broker::EmbeddedBroker;
 use crate::mqtt::inbox::Inbox;
 use crate::mqtt::link::{Arrivals, Link, LinkHandle};
@@ -37,7 +35,7 @@ use crate::nlu::Nlu;
 use crate::policy::Policy;
 use crate::schedule::Scheduler;
 use crate::settings::home_file::HomeFile;
-use crate::settings::{Broker, Settings, given, secret_file};
+use crate::settings::{Broker, Settings, given};
 
 /// What a daemon is built from. Everything in it was checked.
 pub struct Setup {
@@ -109,17 +107,11 @@ impl App {
             quarantine(&state_dir.join(QUARANTINE)),
             Sandbox::new(clock.clone(), zone),
         ));
-        let mut filters = topics.subscriptions();
-        filters.push(topics.every_approval());
-        filters.extend(discovery.subscriptions());
-        filters.extend(settings.voice.hermes.role.filter().map(str::to_owned));
-        if settings.discovery.announce {
-            filters.push(format!("{}/status", settings.discovery.prefix));
-        }
         let own_device = OwnDevice::recall(&journal).await;
         let link_settings = link_settings(&settings, &topics, broker_address, own)?;
         let (link, arrivals) =
-            Link::start(link_settings, clock.clone(), filters).map_err(failed("the MQTT link"))?;
+            Link::start(link_settings, clock.clone(), listened_to(&settings, &topics, &discovery))
+                .map_err(failed("the MQTT link"))?;
         register(&home, &registry, &link)?;
         let containment = Containment {
             own_base: topics.base().to_owned(),
@@ -155,40 +147,16 @@ impl App {
             announce: announcer(late.clone()),
             stop_all: stopper(late.clone()),
         });
-        let conversations = Conversations::new(clock.clone());
-        let offline: Arc<dyn Model> = Arc::new(Offline {
-            nlu: report.nlu().clone(),
-            house: house.clone(),
-            dialogues: Arc::new(conversations.clone()),
-            clock: clock.clone(),
-            zone,
-        });
-        let password = given(&settings.mqtt.password_file).and_then(|file| secret_file::read(file).ok());
-        let known: Vec<SecretString> = password.into_iter().collect();
-        let models = Router::from_settings(&settings.models, Some(offline.clone()), &known, clock.clone())
-            .map_err(failed("the models"))?;
-        let agent = Arc::new(Agent::new(Parts {
+        let ground = Ground {
             house: house.clone(),
             door: door.clone(),
             journal: journal.clone(),
-            frugal: Arc::new(models.with_mode(Mode::Offline)),
-            model: Arc::new(models.clone()),
-            offline,
             household: household.clone(),
             report,
-            conversations,
             clock: clock.clone(),
             zone,
-            language: settings.home.language.clone(),
-            limits: settings.agent.limits.clone(),
-            budget: settings.agent.budget,
-        }));
-        let limits = QueueLimits {
-            at_once: settings.agent.at_once,
-            waiting: settings.agent.queue,
-            per_minute: settings.agent.commands_per_minute,
         };
-        let queue = Queue::new(agent, limits);
+        let (models, queue) = mind::build(&settings, ground)?;
         let app = Arc::new(App {
             inbox: Inbox::new(topics.clone(), settings.discovery.prefix.clone()),
             outbox: Outbox::start(link.clone(), topics.clone(), Vec::new()),
@@ -339,6 +307,18 @@ pub(super) async fn bind(address: SocketAddr, any_port: bool) -> std::io::Result
             result => return result,
         }
     }
+}
+
+/// Everything that is subscribed to from the start: our own topics, announcements, voice, Home Assistant's birth.
+fn listened_to(settings: &Settings, topics: &Topics, discovery: &Discovered) -> Vec<String> {
+    let mut filters = topics.subscriptions();
+    filters.push(topics.every_approval());
+    filters.extend(discovery.subscriptions());
+    filters.extend(settings.voice.hermes.role.filter().map(str::to_owned));
+    if settings.discovery.announce {
+        filters.push(format!("{}/status", settings.discovery.prefix));
+    }
+    filters
 }
 
 /// Gives every entity of the home file its codec, and subscribes to what they listen to.

@@ -14,6 +14,7 @@ pub mod history;
 mod household;
 mod mcp;
 mod metrics;
+mod mind;
 mod mqtt;
 mod own_device;
 mod reload;
