@@ -204,7 +204,7 @@ pub struct Journal {
 /// Settings that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    #[error("{0}")]
+    #[error(transparent)]
     Read(#[from] config::ConfigError),
     #[error("models.{0}")]
     Models(String),
