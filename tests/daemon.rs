@@ -4,13 +4,13 @@
 mod approvers;
 #[path = "daemon/bad_input.rs"]
 mod bad_input;
+#[path = "daemon/begin_and_end.rs"]
+mod begin_and_end;
 #[path = "daemon/chat.rs"]
 mod chat;
 #[path = "daemon/codes.rs"]
 mod codes;
 mod common;
-#[path = "daemon/ends.rs"]
-mod ends;
 #[path = "daemon/evil.rs"]
 mod evil;
 #[path = "daemon/faults.rs"]

@@ -4,6 +4,7 @@
 //! nothing of the simulation.
 
 use std::io::IsTerminal;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -52,6 +53,7 @@ impl Demo {
             .iter()
             .filter_map(|known| Some((known.entity.clone(), known.codec.clone()?, known.setup.clone())))
             .collect();
+        let wanted = [settings.mqtt.embedded.bind.port(), settings.http.bind.port()];
         let clock = Clock::system();
         let setup = Setup {
             settings,
@@ -62,6 +64,7 @@ impl Demo {
             any_port: true,
         };
         let app = App::start(setup).await?;
+        tell_busy_ports(wanted, [app.broker_address(), app.http_address()]);
         let simulation = Simulation::start(&app, World::new(devices), &clock).await?;
         settled(&app).await?;
         for setting in &self.set {
@@ -74,6 +77,18 @@ impl Demo {
         simulation.stop().await;
         app.stop().await;
         code
+    }
+}
+
+/// Says which ports were given up for the next free one: broker, then HTTP.
+fn tell_busy_ports(wanted: [u16; 2], used: [Option<SocketAddr>; 2]) {
+    for (wanted, used) in wanted.into_iter().zip(used) {
+        if let Some(used) = used.map(|used| used.port())
+            && wanted != 0
+            && used != wanted
+        {
+            eprintln!("port {wanted} is busy: {used} is used instead");
+        }
     }
 }
 

@@ -1,5 +1,10 @@
-//! SIGTERM: the program ends, whoever holds its input open, and sends nothing that waited for a person.
+//! How it begins and ends: a busy port is said; SIGTERM ends it, whoever holds its input open, and sends nothing that waits.
 
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::common::soon;
 use crate::house::House;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -10,4 +15,21 @@ async fn sigterm_ends_the_program_and_sends_nothing_that_waits() {
     let status = house.terminate().await;
     assert!(status.success(), "{status}");
     assert!(house.commands(0).is_empty(), "{:?}", house.commands(0));
+}
+
+/// The next free port is taken, and said.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_port_is_given_up_and_said() {
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = busy.local_addr().expect("an address");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_homeloop"));
+    command
+        .args(["demo", "--once", "is the kitchen light on?"])
+        .env("HOMELOOP__MQTT__EMBEDDED__BIND", "127.0.0.1:0")
+        .env("HOMELOOP__HTTP__BIND", address.to_string())
+        .stdin(Stdio::null());
+    let output = soon("the demo ends", command.output()).await.expect("it runs");
+    let told = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains(&format!("port {} is busy: ", address.port())), "{told}");
 }
