@@ -123,7 +123,7 @@ impl App {
 
     /// After announcements: approvals that rest on another definition end, and the pins are stored.
     pub(super) async fn after_announcements(self: Arc<Self>) {
-        let mut known = 0;
+        let (mut known, mut asked) = (0, 0);
         loop {
             self.announcements.notified().await;
             // All pins are one document: in a burst it is written once, at the end, or now and then in a long one.
@@ -143,6 +143,11 @@ impl App {
                 self.link.ask_again(self.discovery.subscriptions());
             }
             known = now;
+            // Who keeps no state retained has said it before anybody listened to the new topics.
+            if asked != self.link.connection() {
+                asked = self.link.connection();
+                self.greet().await;
+            }
             let pins = serde_json::to_string(self.discovery.registry().pins()).unwrap_or_default();
             if let Err(error) = self.journal.remember(SCOPE, KEY, &pins, "discovery").await {
                 tracing::warn!(%error, "the pins of announced devices are not stored");
@@ -150,19 +155,25 @@ impl App {
         }
     }
 
-    /// Asks producers to announce again, on every connection, in the way they expect.
-    pub(super) async fn say_birth(self: Arc<Self>) {
+    /// Asks producers to announce again and to say their states, in the way they expect.
+    async fn greet(&self) {
         if !(self.discovery.is_enabled() && self.settings.discovery.birth) {
             return;
         }
+        let birth = Publish::new(format!("{}/status", self.discovery.prefix()), "online");
+        if let Err(error) = self.link.publish(birth).await {
+            tracing::debug!(%error, "producers were not asked to announce again");
+        }
+    }
+
+    /// Greets producers on every connection. When its first announcements are in they are greeted once more: see
+    /// [`App::after_announcements`].
+    pub(super) async fn say_birth(self: Arc<Self>) {
         let mut greeted = 0;
         while let Some(connection) = self.link.up().await {
             if connection != greeted {
                 greeted = connection;
-                let birth = Publish::new(format!("{}/status", self.discovery.prefix()), "online");
-                if let Err(error) = self.link.publish(birth).await {
-                    tracing::debug!(%error, "producers were not asked to announce again");
-                }
+                self.greet().await;
             }
             let mut state = self.link.state();
             let down = state.wait_for(|state| !matches!(state, LinkState::Up { .. })).await;

@@ -1,35 +1,32 @@
 //! `demo`: the whole of it in one process and a temporary directory: broker, simulated home, daemon, HTTP.
 //!
-//! The simulated devices speak real MQTT to the embedded broker through a client of their own; the daemon knows
-//! nothing of the simulation.
+//! The simulated devices speak real MQTT to the embedded broker through a client of their own and announce themselves
+//! as devices of a real house do; the daemon knows nothing of the simulation.
+
+mod simulation;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
-use tokio_util::sync::CancellationToken;
 
+use self::simulation::Simulation;
 use super::print::{self, Lines};
 use super::{Common, run};
 use crate::agent::{Command, Event, Submitted, TaskEvent, TaskResult};
-use crate::app::{App, Setup, simulation};
+use crate::app::{App, Setup};
 use crate::clock::Clock;
-use crate::devices::profile::{Profiles, Said};
-use crate::devices::simulate::{self, World};
-use crate::mqtt::link::{Arrivals, Link, LinkHandle, LinkSettings, Publish};
+use crate::devices::profile::Profiles;
+use crate::devices::simulate::{self, Announcement, World};
 use crate::policy::{AnswerWord, Channel, Policy, Principal, Scope};
 use crate::settings::Settings;
-use crate::settings::home_file::HomeFile;
-
-/// The simulated home.
-const HOME: &str = include_str!("../../devices/demo-home.toml");
+use crate::settings::home_file::{DEMO_ANNOUNCED, HomeFile};
 
 #[derive(Debug, Args)]
 pub struct Demo {
@@ -47,17 +44,19 @@ impl Demo {
         let state = Temporary::new()?;
         let settings = settings(&common, &state)?;
         let profiles = Profiles::embedded().context("the built-in device profiles")?;
-        let home = HomeFile::parse("devices/demo-home.toml", HOME, &profiles)?;
-        let devices: Vec<_> = home
-            .entities
-            .iter()
-            .filter_map(|known| Some((known.entity.clone(), known.codec.clone()?, known.setup.clone())))
-            .collect();
+        let home = HomeFile::demo(&profiles)?;
+        let announcements =
+            Announcement::parse_all(DEMO_ANNOUNCED).context("devices/demo-announced.jsonl")?;
+        let played: Vec<_> = home.players().collect();
+        let expected: Vec<_> = played.iter().map(|(entity, ..)| entity.id.clone()).collect();
+        let announced = announcements.iter().flat_map(|known| known.entities.iter().cloned()).collect();
+        let said = announcements.into_iter().map(|known| known.said).collect();
+        let world = World::new(played).announced_by(said);
         let wanted = [settings.mqtt.embedded.bind.port(), settings.http.bind.port()];
         let clock = Clock::system();
         let setup = Setup {
             settings,
-            home,
+            home: home.leaving_to_announcements(&announced),
             policy: Policy::default(),
             clock: clock.clone(),
             open_broker: true,
@@ -65,10 +64,10 @@ impl Demo {
         };
         let app = App::start(setup).await?;
         tell_busy_ports(wanted, [app.broker_address(), app.http_address()]);
-        let simulation = Simulation::start(&app, World::new(devices), &clock).await?;
-        settled(&app).await?;
+        let simulation = Simulation::start(&app, world, &clock).await?;
+        simulation::settled(&app, &expected).await;
         for setting in &self.set {
-            set(&app, setting).await?;
+            simulation::set(&app, setting).await?;
         }
         let code = match &self.once {
             Some(text) => once(&app, text, common.json).await,
@@ -116,99 +115,13 @@ fn settings(common: &Common, state: &Temporary) -> anyhow::Result<Settings> {
         ("mqtt.broker", "embedded".to_owned()),
         ("home.file", String::new()),
         ("policy.file", String::new()),
+        // The devices announce themselves under the usual prefix, and wait to be greeted.
+        ("discovery.enabled", "true".to_owned()),
+        ("discovery.prefix", "homeassistant".to_owned()),
+        ("discovery.accept", "auto".to_owned()),
+        ("discovery.birth", "true".to_owned()),
     ];
     Ok(Settings::with_overrides(&common.config, &overrides)?)
-}
-
-/// The devices of the demo, on a client of their own.
-struct Simulation {
-    link: LinkHandle,
-    stop: CancellationToken,
-    running: tokio::task::JoinHandle<()>,
-}
-
-impl Simulation {
-    async fn start(app: &Arc<App>, world: World, clock: &Clock) -> anyhow::Result<Self> {
-        let address = app.broker_address().context("the demo needs the embedded broker")?;
-        let settings = LinkSettings::new(address.ip().to_string(), address.port(), "homeloop-simulator");
-        let (link, arrivals) = Link::start(settings, clock.clone(), world.subscriptions())?;
-        if tokio::time::timeout(Duration::from_secs(10), link.up()).await.is_err() {
-            bail!("the simulated devices do not reach the broker at {address}");
-        }
-        let stop = CancellationToken::new();
-        let (speaker, token) = (link.clone(), stop.clone());
-        let say = move |said: Said| {
-            let speaker = speaker.clone();
-            async move {
-                let mut publish = Publish::new(said.topic, said.payload);
-                publish.retain = said.retained;
-                if let Err(error) = speaker.publish(publish).await {
-                    tracing::debug!(%error, "a simulated device was not heard");
-                }
-            }
-        };
-        let running = tokio::spawn(simulation::run(world, messages(arrivals), say, token));
-        Ok(Self { link, stop, running })
-    }
-
-    async fn stop(self) {
-        self.stop.cancel();
-        // The devices say that they are gone; if that takes too long, the broker ends anyway.
-        let _ = tokio::time::timeout(Duration::from_secs(2), self.running).await;
-        self.link.stop().await;
-    }
-}
-
-fn messages(arrivals: Arrivals) -> impl futures_util::Stream<Item = (String, Vec<u8>)> {
-    futures_util::stream::unfold(arrivals, |mut arrivals| async {
-        let message = arrivals.recv().await?;
-        Some(((message.topic, message.payload.to_vec()), arrivals))
-    })
-}
-
-/// Sets a simulated device, as a person of the house would, and waits until the daemon has heard of it.
-async fn set(app: &Arc<App>, setting: &str) -> anyhow::Result<()> {
-    let Some((entity, value)) = setting.split_once('=') else { bail!("{setting:?} is no ENTITY=VALUE") };
-    let mut changes = app.house().changes();
-    let topic = format!("{}/{entity}/set", simulate::CONTROL_BASE);
-    app.link().publish(Publish::new(topic, value.to_owned())).await?;
-    let heard = async {
-        loop {
-            let known = app.house().read().state(entity).and_then(|state| state.text().map(str::to_owned));
-            if known.as_deref() == Some(value) || matches!(changes.recv().await, Err(RecvError::Closed)) {
-                return;
-            }
-        }
-    };
-    if tokio::time::timeout(Duration::from_secs(5), heard).await.is_err() {
-        bail!("{entity} did not become {value}; `homeloop demo` shows the entities and their values");
-    }
-    Ok(())
-}
-
-/// Waits until every simulated device has reported.
-async fn settled(app: &Arc<App>) -> anyhow::Result<()> {
-    let mut changes = app.house().changes();
-    let all = async {
-        loop {
-            let silent = {
-                let house = app.house().read();
-                house.entities().filter(|entity| entity.reports_state && entity.members.is_empty()).any(
-                    |entity| house.state(entity.id.as_str()).is_none_or(|state| state.reported.is_none()),
-                )
-            };
-            if !silent {
-                return;
-            }
-            if let Err(RecvError::Closed) = changes.recv().await {
-                return;
-            }
-        }
-    };
-    if tokio::time::timeout(Duration::from_secs(10), all).await.is_err() {
-        tracing::warn!("some simulated devices have not reported");
-    }
-    Ok(())
 }
 
 fn owner() -> Principal {

@@ -2,13 +2,15 @@
 //!
 //! [`World`] is pure: messages and the time go in, messages come out. `app::simulation` drives it with real time.
 //! A simulated device answers as real ones do: after a moment, through transitional states, with retained states and
-//! availability at its start. Faults are switched on for one entity at a time ([`SimFault`]).
+//! availability at its start; with announcements ([`World::announced_by`]) it says first what it is. Faults are switched on for one entity at a time ([`SimFault`]).
 //!
 //! A person plays the house by publishing to `homeloop-sim/<entity_id>/set` (a value, or
 //! `{"value": …, "attributes": {…}}`) and `homeloop-sim/<entity_id>/fault` (the name of a fault, or
 //! `{"fault": …, "seconds": …}`; `none` ends it). Nothing here knows of policy, plans or confirmation.
 
+mod announced;
 mod behave;
+mod bridge;
 mod fault;
 mod faulty;
 mod world;
@@ -16,6 +18,7 @@ mod world;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub use announced::{Announcement, BadAnnouncement};
 pub use fault::{BadFault, SimFault};
 pub use world::World;
 
@@ -25,6 +28,11 @@ use crate::home::{Attr, EntityId};
 
 /// First level of the topics with which a person plays the house.
 pub const CONTROL_BASE: &str = "homeloop-sim";
+
+/// Where somebody who reads announcements says that it is there: producers then announce again.
+pub const BIRTH_TOPIC: &str = "homeassistant/status";
+/// What it says there.
+const BIRTH: &str = "online";
 
 /// How a simulated device begins and how long it takes.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -8,6 +8,7 @@ mod format;
 mod overrides;
 mod scenes;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,10 +17,12 @@ pub use overrides::{Applied, Override, Overrides, TierNote};
 use crate::devices::profile::{ProfileCodec, Profiles};
 use crate::devices::simulate::Setup;
 use crate::devices::{FileError, Source};
-use crate::home::{Entity, House, Places, Scene};
+use crate::home::{Entity, EntityId, House, Places, Scene};
 
 /// The text of the home of the demo.
 pub const DEMO_HOME: &str = include_str!("../../devices/demo-home.toml");
+/// What announces the devices of the demo, for [`crate::devices::simulate::Announcement::parse_all`].
+pub const DEMO_ANNOUNCED: &str = include_str!("../../devices/demo-announced.jsonl");
 
 /// What is wrong in a home file, and where.
 pub type HomeFileError = FileError;
@@ -69,6 +72,16 @@ impl HomeFile {
         self.entities
             .iter()
             .filter_map(|known| Some((known.entity.clone(), known.codec.clone()?, known.setup.clone())))
+    }
+
+    /// The home without the entities that announce themselves: what the file says of their names, areas and classes
+    /// corrects what they announce. Scenes stay; the door checks their steps against what is announced.
+    pub fn leaving_to_announcements(mut self, announced: &BTreeSet<EntityId>) -> Self {
+        let (gone, kept): (Vec<_>, Vec<_>) =
+            self.entities.into_iter().partition(|known| announced.contains(&known.entity.id));
+        self.entities = kept;
+        self.overrides = self.overrides.after(gone.iter().map(|known| &known.entity));
+        self
     }
 
     /// The house with these places, scenes and entities, their states still unknown.

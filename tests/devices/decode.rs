@@ -10,8 +10,10 @@ use proptest::prelude::*;
 
 /// Every profile, with whatever it needs.
 fn all_codecs() -> Vec<(String, ProfileCodec)> {
-    let needed: [(&str, toml::Value); 5] = [
+    let needed: [(&str, toml::Value); 7] = [
         ("topic", "a/b".into()),
+        ("node", "a".into()),
+        ("object", "b".into()),
         ("property", "state".into()),
         ("key", "Switch1".into()),
         ("options", vec!["ON", "OFF"].into()),

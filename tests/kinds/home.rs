@@ -11,15 +11,17 @@ use homeloop::actuate::{
 use homeloop::app::simulation;
 use homeloop::clock::Clock;
 use homeloop::devices::Message;
+use homeloop::devices::discovery::{Accept, Discovery, DiscoveryChange, NoQuarantine, Pins, Settings};
 use homeloop::devices::profile::{Profiles, Said};
 use homeloop::devices::registry::{Arrival, Registry};
-use homeloop::devices::simulate::World;
+use homeloop::devices::simulate::{Announcement, World};
+use homeloop::devices::template::Sandbox;
 use homeloop::home::{Action, Arg, ArgValue, EntityId, SharedHouse, Verb};
 use homeloop::journal::Journal;
 use homeloop::model::Report;
 use homeloop::nlu::Nlu;
 use homeloop::policy::{AnswerWord, Asked, Channel, Decision, Permit, Policy, Principal, Scope, Verdict};
-use homeloop::settings::home_file::HomeFile;
+use homeloop::settings::home_file::{DEMO_ANNOUNCED, HomeFile};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::UnboundedReceiverStream;
@@ -81,11 +83,22 @@ impl Done {
 }
 
 impl Home {
-    /// Starts with what every device reports at its start, known as live.
+    /// Starts with what every device reports at its start, known as live. Every device has a profile.
     pub async fn start() -> Self {
+        Self::of(Vec::new()).await
+    }
+
+    /// The same devices as `homeloop demo` has them: most announce themselves.
+    pub async fn start_announced() -> Self {
+        Self::of(Announcement::parse_all(DEMO_ANNOUNCED).unwrap()).await
+    }
+
+    async fn of(announcements: Vec<Announcement>) -> Self {
         let start: DateTime<Utc> = "2026-11-30T12:00:00Z".parse().unwrap();
         let clock = Clock::simulated(start, 1);
-        let file = HomeFile::demo(&Profiles::embedded().unwrap()).unwrap();
+        let demo = || HomeFile::demo(&Profiles::embedded().unwrap()).unwrap();
+        let announced = announcements.iter().flat_map(|known| known.entities.clone()).collect();
+        let file = demo().leaving_to_announcements(&announced);
         let house = SharedHouse::new(file.house());
         let registry = Arc::new(Registry::<dyn Port>::new(house.clone()));
         let (to_world, messages) = mpsc::unbounded_channel();
@@ -95,8 +108,9 @@ impl Home {
                 registry.insert(known.entity.id.clone(), codec.clone(), devices.clone());
             }
         }
+        announce(&announcements, &file, &house, &registry, &devices, &clock);
         let stop = CancellationToken::new();
-        simulate(&file, &registry, &clock, messages, &stop);
+        simulate(&demo(), &registry, &clock, messages, &stop);
         let home = Self {
             door: Door::new(DoorParts {
                 house: house.clone(),
@@ -195,6 +209,41 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         self.stop.cancel();
+    }
+}
+
+/// Reads what announces devices, as the daemon does.
+fn announce(
+    announcements: &[Announcement],
+    file: &HomeFile,
+    house: &SharedHouse,
+    registry: &Arc<Registry<dyn Port>>,
+    devices: &Arc<Devices>,
+    clock: &Clock,
+) {
+    let settings = Settings {
+        prefix: "homeassistant".into(),
+        base: "homeloop/home".into(),
+        accept: Accept::OnFirstUse,
+        gate: Arc::new(|_| false),
+        quarantine: Arc::new(NoQuarantine),
+        pins: Pins::default(),
+        taken: file.entities.iter().map(|known| known.entity.id.clone()).collect(),
+    };
+    let mut discovery = Discovery::new(Sandbox::new(clock.clone(), chrono_tz::UTC), settings);
+    for Announcement { said, entities } in announcements {
+        let mut made = Vec::new();
+        for change in discovery.on_message(&said.topic, said.payload.as_bytes(), said.retained) {
+            let DiscoveryChange::Added { mut entity, codec, .. } = change else {
+                panic!("{}: {change:?}", said.topic);
+            };
+            if !file.overrides.apply(&mut entity).hide {
+                made.push(entity.id.clone());
+                registry.insert(entity.id.clone(), codec, devices.clone());
+                house.write().insert(entity);
+            }
+        }
+        assert_eq!(made, *entities, "{}", said.topic);
     }
 }
 

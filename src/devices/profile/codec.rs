@@ -146,6 +146,11 @@ impl ProfileCodec {
         topics
     }
 
+    /// Whether a bridge speaks for the device, and for others.
+    pub fn is_behind_a_bridge(&self) -> bool {
+        self.availability.iter().any(|availability| availability.shared)
+    }
+
     fn read_report(&self, report: &Report, payload: &Payload<'_>, update: &mut Update) -> Result<(), Fault> {
         let input = if report.json {
             match payload.json() {

@@ -9,6 +9,9 @@ macro_rules! files {
 }
 
 files! {
+    "esphome/binary_sensor.toml"
+    "esphome/light.toml"
+    "esphome/sensor.toml"
     "plain/alarm.toml"
     "plain/binary_sensor.toml"
     "plain/button.toml"

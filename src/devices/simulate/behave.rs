@@ -178,6 +178,9 @@ fn at_once(device: &Device, verb: Verb, args: &Args) -> Vec<Step> {
             step = step.with(attr::BRIGHTNESS, last);
         }
     }
+    if device.domain == Domain::Light {
+        step = shine(step);
+    }
     if device.domain == Domain::Fan {
         step = spin(device, step);
     }
@@ -278,6 +281,17 @@ fn effect(device: &Device, arg: Arg, given: &ArgValue) -> Effect {
         Arg::HvacMode | Arg::Mode | Arg::Value | Arg::Option => Effect::Value(plain()),
         Arg::Transition | Arg::Tone | Arg::Duration | Arg::Code | Arg::Item | Arg::Message => Effect::None,
     }
+}
+
+/// A lamp says in which of its modes it shines: its last colour and its last white are both still known.
+fn shine(step: Step) -> Step {
+    let given = |name: &str| step.attributes.iter().any(|(known, _)| known == name);
+    let mode = match (given(attr::RGB_COLOR), given(attr::COLOR_TEMP_KELVIN)) {
+        (true, _) => "xy",
+        (false, true) => "color_temp",
+        (false, false) => return step,
+    };
+    step.with(attr::COLOR_MODE, json!(mode))
 }
 
 /// A fan that is off has no speed, and one that has no speed is off.

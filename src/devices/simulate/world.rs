@@ -10,14 +10,16 @@ use serde_json::{Map, Value};
 
 use super::behave::{self, Step};
 use super::fault::SimFault;
-use super::{CONTROL_BASE, Setup, faulty};
+use super::{BIRTH, BIRTH_TOPIC, CONTROL_BASE, Setup, bridge, faulty};
 use crate::devices::profile::{ProfileCodec, Said};
-use crate::home::{Arg, Attr, Domain, Entity, EntityId, Verb, attr};
+use crate::home::{Arg, Args, Attr, Domain, Entity, EntityId, Verb, attr};
 
 /// All simulated devices. Time is what the caller says it is: a duration since any fixed moment.
 #[derive(Default)]
 pub struct World {
     devices: Vec<Device>,
+    /// What announces them, said at the start and to whoever asks anew.
+    announcements: Vec<Said>,
     /// Devices by the topics of their commands.
     commands: BTreeMap<String, Vec<usize>>,
     due: BinaryHeap<Reverse<Due>>,
@@ -109,18 +111,36 @@ impl World {
         world
     }
 
-    /// The topic filters whose messages [`World::on_message`] wants.
-    pub fn subscriptions(&self) -> Vec<String> {
-        let control = ["set", "fault"].map(|last| format!("{CONTROL_BASE}/+/{last}"));
-        self.commands.keys().cloned().chain(control).collect()
+    /// The same devices, which announce themselves with these messages.
+    pub fn announced_by(mut self, announcements: Vec<Said>) -> Self {
+        self.announcements = announcements;
+        self
     }
 
-    /// What the devices publish when they start: that they are there, and their states.
+    /// The topic filters whose messages [`World::on_message`] wants.
+    pub fn subscriptions(&self) -> Vec<String> {
+        let mut filters = vec![format!("{CONTROL_BASE}/+/set"), format!("{CONTROL_BASE}/+/fault")];
+        if !self.announcements.is_empty() {
+            filters.push(BIRTH_TOPIC.into());
+        }
+        for (topic, devices) in &self.commands {
+            filters.push(topic.clone());
+            if devices.iter().any(|at| self.is_behind_a_bridge(*at)) {
+                filters.push(format!("{topic}/+"));
+            }
+        }
+        filters
+    }
+
+    /// What the devices publish when they start: what they are, that they are there, and their states. They say it
+    /// again when somebody who reads announcements says that it is there ([`BIRTH_TOPIC`]).
     pub fn start(&self) -> Vec<Said> {
-        let mut said = Vec::new();
+        let mut said = self.announcements.clone();
         for device in &self.devices {
             said.extend(device.codec.availability_messages(device.online, true));
-            said.extend(device.codec.reports(device.value.as_deref(), &device.attributes));
+            if device.online && device.fault != Some(SimFault::Silent) {
+                said.extend(device.codec.reports(device.value.as_deref(), &device.attributes));
+            }
         }
         without_repetition(said)
     }
@@ -149,13 +169,34 @@ impl World {
                 _ => Vec::new(),
             };
         }
+        if topic == BIRTH_TOPIC {
+            return if text == BIRTH { self.start() } else { Vec::new() };
+        }
         for at in self.commands.get(topic).cloned().unwrap_or_default() {
-            let asked = self.devices.get(at).and_then(|device| device.codec.understand(topic, text));
-            if let Some((verb, args)) = asked {
+            let codec = self.devices.get(at).map(|device| &device.codec);
+            let asked = codec.and_then(|codec| codec.understand(topic, text));
+            if let Some((verb, args)) = asked.or_else(|| self.asked_of_a_bridge(at, topic, text)) {
                 self.ask(now, at, verb, &args);
             }
         }
+        if let Some((base, property)) = topic.rsplit_once('/') {
+            for at in self.commands.get(base).cloned().unwrap_or_default() {
+                if let Some((verb, args)) = self.asked_of_a_bridge(at, base, &bridge::one(property, text)) {
+                    self.ask(now, at, verb, &args);
+                }
+            }
+        }
         Vec::new()
+    }
+
+    fn is_behind_a_bridge(&self, at: usize) -> bool {
+        self.devices.get(at).is_some_and(|device| device.codec.is_behind_a_bridge())
+    }
+
+    /// What a message asks of a device whose bridge takes more forms than its profile sends.
+    fn asked_of_a_bridge(&self, at: usize, topic: &str, text: &str) -> Option<(Verb, Args)> {
+        let device = self.devices.get(at).filter(|device| device.codec.is_behind_a_bridge())?;
+        device.codec.understand(topic, &bridge::whole(text))
     }
 
     /// Sets a device as a person would: opens the door, warms the room. `text` is a value, or JSON with `value` and
@@ -242,7 +283,7 @@ impl World {
         self.devices.iter().find(|device| device.id == *id)?.value.as_deref()
     }
 
-    fn ask(&mut self, now: Duration, at: usize, verb: Verb, args: &crate::home::Args) {
+    fn ask(&mut self, now: Duration, at: usize, verb: Verb, args: &Args) {
         let open = self.open_zones(at);
         let Some(device) = self.devices.get_mut(at) else { return };
         // A device that is away hears nothing.

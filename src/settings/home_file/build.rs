@@ -44,8 +44,8 @@ pub(super) fn build(source: Source<'_>, file: HomeToml, profiles: &Profiles) -> 
     }
     let by_id: BTreeMap<&str, &Entity> =
         entities.iter().map(|known| (known.entity.id.as_str(), &known.entity)).collect();
-    let scenes = scenes::scenes(source, &file.scene, &by_id)?;
     let overrides = overrides::overrides(source, &file.overrides, &builder.places)?;
+    let scenes = scenes::scenes(source, &file.scene, &by_id, &overrides)?;
     Ok(HomeFile { places: builder.places, scenes, entities, overrides })
 }
 

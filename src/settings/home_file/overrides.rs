@@ -91,6 +91,16 @@ impl Overrides {
         applied
     }
 
+    /// The same overrides after one for each of `entities`, which gives what the home file says of it.
+    pub(super) fn after<'e>(self, entities: impl Iterator<Item = &'e Entity>) -> Self {
+        Self(entities.map(Override::giving).chain(self.0).collect())
+    }
+
+    /// Whether an override names this entity by its id.
+    pub(super) fn name(&self, id: &str) -> bool {
+        self.0.iter().any(|known| known.entity.as_deref() == Some(id))
+    }
+
     /// Changes whenever a tier of the home file does; empty where it gives none. Part of the policy's version.
     pub fn version(&self) -> String {
         let mut hash = Sha256::new();
@@ -105,6 +115,21 @@ impl Overrides {
 }
 
 impl Override {
+    /// What the home file says of an entity, for an entity of this id that announces itself.
+    fn giving(entity: &Entity) -> Self {
+        Self {
+            entity: Some(entity.id.to_string()),
+            device: None,
+            name: Some(entity.name.clone()),
+            aliases: entity.aliases.clone(),
+            area: entity.area.clone(),
+            device_class: entity.device_class.clone(),
+            hide: false,
+            code: None,
+            tier: None,
+        }
+    }
+
     /// Whether it names this entity, or its device, by the id.
     fn names_exactly(&self, entity: &Entity) -> bool {
         let device = entity.device.as_ref().map(|device| device.id.as_str());

@@ -1,18 +1,27 @@
 //! Scenes and groups: lists of actions and of entities, checked against what the entities offer.
+//!
+//! A step on an entity that announces itself cannot be checked before the announcement: it is taken where an override
+//! names the entity by its id, and the door checks it when the scene runs.
 
 use std::collections::BTreeMap;
 
 use super::HomeEntity;
+use super::Overrides;
 use super::build::{entity_id, name, names, no_such, place_id};
 use super::format::{EntityToml, SceneToml};
-use crate::devices::{FileError, Source};
-use crate::home::{Action, ActionSpec, ArgKind, ArgSpec, Entity, Scene, SceneStep, Verb};
+use serde_json::{Map, Value};
 
-/// The scenes of the file; every step is an action that its entity offers with these arguments.
+use crate::devices::{FileError, Source};
+use crate::home::{
+    Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, Args, Entity, Scene, SceneStep, Verb,
+};
+
+/// The scenes of the file; every step on an entity of the file is an action that it offers with these arguments.
 pub(super) fn scenes(
     source: Source<'_>,
     files: &[SceneToml],
     entities: &BTreeMap<&str, &Entity>,
+    overrides: &Overrides,
 ) -> Result<Vec<Scene>, FileError> {
     let mut scenes: Vec<Scene> = Vec::new();
     for file in files {
@@ -32,7 +41,17 @@ pub(super) fn scenes(
             for target in targets {
                 let entity = entity_id(source, target)?;
                 let Some(known) = entities.get(entity.as_str()) else {
+                    if overrides.name(entity.as_str()) {
+                        let args = unchecked(&step.args).map_err(|error| {
+                            source.error(span.clone(), format!("{entity} {verb}: {error}"))
+                        })?;
+                        steps.push(SceneStep(Action { entity, verb, args }));
+                        continue;
+                    }
                     let message = no_such("entity", entity.as_str(), entities.keys().copied());
+                    let message = format!(
+                        "{message}; an entity that announces itself is named by an [[override]] with its id"
+                    );
                     return Err(source.error(target.span(), message));
                 };
                 let Some(spec) = known.action(verb) else {
@@ -58,6 +77,20 @@ pub(super) fn scenes(
         });
     }
     Ok(scenes)
+}
+
+/// Arguments for an entity that is not known yet: each is of some type that an argument can have.
+fn unchecked(raw: &Map<String, Value>) -> Result<Args, String> {
+    let mut args = Args::new();
+    for (name, value) in raw {
+        let Some(arg) = Arg::from_word(name) else {
+            return Err(no_such("argument", name, Arg::ALL.iter().map(|arg| arg.word())));
+        };
+        let read = serde_json::from_value::<ArgValue>(value.clone())
+            .map_err(|_| format!("{arg} is {value}; expected a number, text, true or false, or [r, g, b]"))?;
+        args.insert(arg, read);
+    }
+    Ok(args)
 }
 
 /// Gives the group at `at` the actions that all its leaves offer.

@@ -211,6 +211,45 @@ hide = true
 }
 
 #[test]
+fn a_scene_may_name_an_announced_entity_that_an_override_names() {
+    let step = "[[scene]]\nid = \"tea\"\nname = \"Tea\"\nsteps = [{ entity = \"light.pantry\", verb = \"turn_on\", \
+                args = { brightness_pct = 40, effect = \"candle\", rgb_color = [255, 0, 0] } }]\n";
+    let named = "[[override]]\nentity = \"light.pantry\"\narea = \"kitchen\"\n";
+    let home = parse(&format!("{HOME}{step}{named}")).unwrap_or_else(|error| panic!("{error}"));
+    let action = &home.scenes[1].steps[0].0;
+    assert_eq!(action.args[&Arg::BrightnessPct], ArgValue::Number(40.0));
+    assert_eq!(action.args[&Arg::Effect], ArgValue::Text("candle".into()));
+    assert_eq!(action.args[&Arg::RgbColor], ArgValue::Rgb([255, 0, 0]));
+    for (text, says) in [
+        (step.to_owned(), "an entity that announces itself is named by an [[override]] with its id"),
+        (format!("{step}{}", named.replace("light.pantry", "light.*")), "no such entity \"light.pantry\""),
+        (
+            format!("{step}{named}").replace("effect", "effekt"),
+            "no such argument \"effekt\"; did you mean effect?",
+        ),
+        (format!("{step}{named}").replace("[255, 0, 0]", "[256, 0, 0]"), "rgb_color is [256,0,0]; expected"),
+    ] {
+        let error = parse(&format!("{HOME}{text}")).err().unwrap().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn what_announces_itself_is_corrected_by_what_the_file_says() {
+    let home = HomeFile::demo(&Profiles::embedded().unwrap()).unwrap();
+    let kept = home.entities.len();
+    let lamp = home.entities[0].entity.clone();
+    let home = home.leaving_to_announcements(&std::collections::BTreeSet::from([lamp.id.clone()]));
+    assert_eq!(home.entities.len(), kept - 1);
+    let mut announced = Entity { name: "0x00158d".into(), aliases: Vec::new(), area: None, ..lamp.clone() };
+    assert!(!home.overrides.apply(&mut announced).hide);
+    assert_eq!(
+        (&announced.name, &announced.aliases, &announced.area),
+        (&lamp.name, &lamp.aliases, &lamp.area)
+    );
+}
+
+#[test]
 fn the_demo_home_is_right() {
     let home = HomeFile::demo(&Profiles::embedded().unwrap()).unwrap_or_else(|error| panic!("{error}"));
     assert!(home.entities.len() >= 28);
