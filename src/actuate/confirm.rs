@@ -71,6 +71,11 @@ pub(super) enum Want {
         is: bool,
     },
     Rgb([u8; 3]),
+    /// The channels or coordinates of a colour.
+    Parts {
+        attribute: &'static str,
+        target: Vec<f64>,
+    },
     More {
         attribute: &'static str,
         than: f64,
@@ -175,6 +180,9 @@ impl Want {
             Want::Rgb(rgb) => [attr::RGB_COLOR, attr::HS_COLOR, attr::XY_COLOR]
                 .into_iter()
                 .any(|name| reported(name) && color::shows(state.attributes.get(name), name, *rgb)),
+            Want::Parts { attribute, target } => {
+                reported(attribute) && color::same_parts(state.attributes.get(*attribute), target)
+            }
             Want::More { attribute, than } => number(attribute).is_some_and(|got| got > *than),
             Want::Less { attribute, than } => number(attribute).is_some_and(|got| got < *than),
         }

@@ -147,6 +147,10 @@ words! {
         BrightnessPct = "brightness_pct",
         ColorTempKelvin = "color_temp_kelvin",
         RgbColor = "rgb_color",
+        RgbwColor = "rgbw_color",
+        RgbwwColor = "rgbww_color",
+        XyColor = "xy_color",
+        Flash = "flash",
         Effect = "effect",
         Transition = "transition",
         Position = "position",
@@ -191,6 +195,10 @@ impl Arg {
             Arg::Temperature | Arg::TargetTempLow | Arg::TargetTempHigh => "°C",
             Arg::Transition | Arg::Duration => "s",
             Arg::RgbColor
+            | Arg::RgbwColor
+            | Arg::RgbwwColor
+            | Arg::XyColor
+            | Arg::Flash
             | Arg::Effect
             | Arg::HvacMode
             | Arg::FanMode
@@ -219,6 +227,8 @@ pub enum ArgValue {
     Bool(bool),
     Number(f64),
     Rgb([u8; 3]),
+    /// Numbers that belong together, in the order of [`ArgKind::Numbers`].
+    Numbers(Vec<f64>),
     Text(String),
 }
 
@@ -226,14 +236,21 @@ impl ArgValue {
     pub fn as_number(&self) -> Option<f64> {
         match self {
             ArgValue::Number(number) => Some(*number),
-            ArgValue::Bool(_) | ArgValue::Rgb(_) | ArgValue::Text(_) => None,
+            ArgValue::Bool(_) | ArgValue::Rgb(_) | ArgValue::Numbers(_) | ArgValue::Text(_) => None,
         }
     }
 
     pub fn as_text(&self) -> Option<&str> {
         match self {
             ArgValue::Text(text) => Some(text),
-            ArgValue::Bool(_) | ArgValue::Rgb(_) | ArgValue::Number(_) => None,
+            ArgValue::Bool(_) | ArgValue::Rgb(_) | ArgValue::Numbers(_) | ArgValue::Number(_) => None,
+        }
+    }
+
+    pub fn as_numbers(&self) -> Option<&[f64]> {
+        match self {
+            ArgValue::Numbers(numbers) => Some(numbers),
+            ArgValue::Bool(_) | ArgValue::Rgb(_) | ArgValue::Number(_) | ArgValue::Text(_) => None,
         }
     }
 }
@@ -322,12 +339,21 @@ impl ArgSpec {
                     _ => Err(wrong()),
                 }
             }
+            (ArgKind::Numbers { count, max, whole }, Value::Array(parts)) => {
+                let fits = |part: &f64| (0.0..=*max).contains(part) && (!whole || part.fract() == 0.0);
+                let part = |part: &Value| part.as_f64().filter(fits);
+                match parts.iter().map(part).collect::<Option<Vec<f64>>>() {
+                    Some(numbers) if numbers.len() == *count => Ok(ArgValue::Numbers(numbers)),
+                    Some(_) | None => Err(wrong()),
+                }
+            }
             (
                 ArgKind::Number { .. }
                 | ArgKind::Choice(_)
                 | ArgKind::Text { .. }
                 | ArgKind::Bool
-                | ArgKind::Rgb,
+                | ArgKind::Rgb
+                | ArgKind::Numbers { .. },
                 _,
             ) => Err(wrong()),
         }
@@ -352,6 +378,12 @@ pub enum ArgKind {
     Bool,
     /// Three integers 0–255.
     Rgb,
+    /// So many numbers from 0 to `max`, integers where `whole`: the channels of a lamp with white, coordinates of a colour.
+    Numbers {
+        count: usize,
+        max: f64,
+        whole: bool,
+    },
 }
 
 impl ArgKind {
@@ -369,6 +401,10 @@ impl fmt::Display for ArgKind {
             ArgKind::Text { max_chars } => write!(f, "text of at most {max_chars} characters"),
             ArgKind::Bool => f.write_str("true or false"),
             ArgKind::Rgb => f.write_str("[red, green, blue], each from 0 to 255"),
+            ArgKind::Numbers { count, max, whole } => {
+                let kind = if *whole { "integers" } else { "numbers" };
+                write!(f, "[…] of {count} {kind}, each from 0 to {max}")
+            }
         }
     }
 }
@@ -396,6 +432,7 @@ mod tests {
         let spec = ActionSpec::new(Verb::TurnOn)
             .with(ArgSpec::optional(Arg::BrightnessPct, ArgKind::percent()))
             .with(ArgSpec::optional(Arg::RgbColor, ArgKind::Rgb))
+            .with(ArgSpec::optional(Arg::RgbwColor, ArgKind::Numbers { count: 4, max: 255.0, whole: true }))
             .with(ArgSpec::optional(Arg::Effect, ArgKind::Choice(vec!["rainbow".into()])));
         let check = |raw: Value| spec.check(raw.as_object().unwrap());
         assert_eq!(
@@ -411,8 +448,15 @@ mod tests {
                 json!({"rgb_color": [1, 2, 256]}),
                 "rgb_color is [1,2,256]; expected [red, green, blue], each from 0 to 255",
             ),
+            (
+                json!({"rgbw_color": [1, 2, 3, 4.5]}),
+                "rgbw_color is [1,2,3,4.5]; expected […] of 4 integers, each from 0 to 255",
+            ),
             (json!({"effect": "Rainbow"}), "effect is \"Rainbow\"; expected one of rainbow"),
-            (json!({"speed": 1}), "unknown argument \"speed\"; allowed: brightness_pct, rgb_color, effect"),
+            (
+                json!({"speed": 1}),
+                "unknown argument \"speed\"; allowed: brightness_pct, rgb_color, rgbw_color, effect",
+            ),
         ] {
             assert_eq!(check(raw).unwrap_err().to_string(), says);
         }

@@ -21,6 +21,8 @@ pub mod attr {
     pub const COLOR_TEMP_KELVIN: &str = "color_temp_kelvin";
     pub const RGB_COLOR: &str = "rgb_color";
     pub const HS_COLOR: &str = "hs_color";
+    pub const RGBW_COLOR: &str = "rgbw_color";
+    pub const RGBWW_COLOR: &str = "rgbww_color";
     pub const XY_COLOR: &str = "xy_color";
     pub const EFFECT: &str = "effect";
     pub const CURRENT_POSITION: &str = "current_position";

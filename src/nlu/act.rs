@@ -118,9 +118,14 @@ impl Plan<'_> {
             }
             Err(ArgError::Wrong { arg, .. }) => match spec.arg(arg).map(|spec| &spec.kind) {
                 Some(ArgKind::Choice(options)) => Err(Fault::NoMode { options: options.clone() }),
-                Some(ArgKind::Number { .. } | ArgKind::Text { .. } | ArgKind::Bool | ArgKind::Rgb) | None => {
-                    Err(Fault::Unsupported)
-                }
+                Some(
+                    ArgKind::Number { .. }
+                    | ArgKind::Text { .. }
+                    | ArgKind::Bool
+                    | ArgKind::Rgb
+                    | ArgKind::Numbers { .. },
+                )
+                | None => Err(Fault::Unsupported),
             },
             Err(ArgError::Unknown { .. } | ArgError::Missing { .. }) => Err(Fault::Unsupported),
         }
@@ -133,9 +138,14 @@ impl Plan<'_> {
     fn range(&self, verb: Verb, arg: Arg) -> Result<(f64, f64), Fault> {
         match self.spec(verb)?.arg(arg).map(|spec| &spec.kind) {
             Some(ArgKind::Number { min, max, .. }) => Ok((*min, *max)),
-            Some(ArgKind::Choice(_) | ArgKind::Text { .. } | ArgKind::Bool | ArgKind::Rgb) | None => {
-                Err(Fault::Unsupported)
-            }
+            Some(
+                ArgKind::Choice(_)
+                | ArgKind::Text { .. }
+                | ArgKind::Bool
+                | ArgKind::Rgb
+                | ArgKind::Numbers { .. },
+            )
+            | None => Err(Fault::Unsupported),
         }
     }
 

@@ -129,6 +129,7 @@ fn value(lexicon: &Lexicon, action: &Action) -> String {
         ArgValue::Number(value) => format!("{} {unit}", number(*value)),
         ArgValue::Text(text) => text.replace('_', " "),
         ArgValue::Bool(flag) => flag.to_string(),
+        ArgValue::Numbers(numbers) => numbers.iter().map(|part| number(*part)).collect::<Vec<_>>().join(", "),
         ArgValue::Rgb(rgb) => super::lexicon::COLORS
             .iter()
             .position(|(_, known)| known == rgb)

@@ -125,7 +125,7 @@ impl Range {
             }
             ArgValue::Text(text) => self.is.contains(text),
             ArgValue::Bool(flag) => self.is.iter().any(|word| *word == flag.to_string()),
-            ArgValue::Rgb(_) => false,
+            ArgValue::Rgb(_) | ArgValue::Numbers(_) => false,
         }
     }
 }

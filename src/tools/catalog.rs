@@ -129,6 +129,10 @@ fn schema(arg: Arg, kind: &ArgKind) -> Value {
             "type": "array", "minItems": 3, "maxItems": 3,
             "items": {"type": "integer", "minimum": 0, "maximum": 255},
         }),
+        ArgKind::Numbers { count, max, whole } => json!({
+            "type": "array", "minItems": count, "maxItems": count,
+            "items": {"type": if *whole { "integer" } else { "number" }, "minimum": 0, "maximum": max},
+        }),
     };
     if !arg.unit().is_empty() {
         schema["description"] = json!(format!("in {}", arg.unit()));

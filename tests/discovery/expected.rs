@@ -9,7 +9,6 @@ use super::world::{Seen, World};
 /// Cases and steps that differ, with the reason. The step is its number from 0, or `*`.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("light_json_scale254", "13", "the message before it was lost in Home Assistant and is applied here"),
-    ("light_basic_rgbw_tpl", "1", "dims the colour of the call before it, which is not offered"),
     ("light_tpl_generic", "5", "a colour temperature outside the announced range is refused, not sent"),
     ("tracker", "4", "coordinates are not compared with a zone"),
 ];
@@ -62,8 +61,8 @@ const FACTS: &[&str] = &[
     "unit_of_measurement",
 ];
 
-/// Arguments of calls that our verbs do not have.
-const NOT_OFFERED: &[&str] = &["xy_color", "rgbw_color", "rgbww_color", "flash", "params", "command"];
+/// Arguments of calls that our verbs do not have: a free text to a vacuum could be any command, and no tier would know.
+const NOT_OFFERED: &[&str] = &["params", "command"];
 
 /// A service call as one of our actions.
 fn action(id: &EntityId, seen: &Seen, call: &str, data: &Map<String, Value>) -> Result<Action, String> {

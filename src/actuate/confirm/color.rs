@@ -28,6 +28,21 @@ pub(super) fn shows(value: Option<&Value>, name: &str, rgb: [u8; 3]) -> bool {
     }
 }
 
+/// Whether reported channels have the proportions of `target`, each within a thirtieth of the brightest: brightness is
+/// another attribute, and lamps round.
+pub(super) fn same_parts(value: Option<&Value>, target: &[f64]) -> bool {
+    let Some(reported) = value.and_then(numbers) else { return false };
+    let brightest = |parts: &[f64]| parts.iter().copied().fold(0.0, f64::max);
+    let (ours, theirs) = (brightest(target), brightest(&reported));
+    if reported.len() != target.len() || ours <= 0.0 || theirs <= 0.0 {
+        return reported == target;
+    }
+    reported
+        .iter()
+        .zip(target)
+        .all(|(theirs_now, wished)| (theirs_now / theirs - wished / ours).abs() <= 1.0 / 30.0)
+}
+
 fn numbers(value: &Value) -> Option<Vec<f64>> {
     match value {
         Value::Array(parts) => parts.iter().map(Value::as_f64).collect(),
@@ -63,6 +78,20 @@ fn from_hue(hue: f64, saturation: f64) -> [f64; 3] {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn channels_are_compared_by_their_proportions() {
+        for (value, target, same) in [
+            (json!([255, 128, 64, 32]), vec![255.0, 128.0, 64.0, 32.0], true),
+            (json!([64, 128, 191, 255]), vec![10.0, 20.0, 30.0, 40.0], true),
+            (json!([255, 128, 64]), vec![255.0, 128.0, 64.0, 32.0], false),
+            (json!([255, 0, 64, 32]), vec![255.0, 128.0, 64.0, 32.0], false),
+            (json!([0.301, 0.399]), vec![0.3, 0.4], true),
+            (json!([0, 0, 0, 0]), vec![255.0, 0.0, 0.0, 0.0], false),
+        ] {
+            assert_eq!(same_parts(Some(&value), &target), same, "{value} {target:?}");
+        }
+    }
 
     #[test]
     fn the_same_colour_is_known_in_every_notation() {

@@ -108,7 +108,14 @@ impl Wish<'_> {
         let spec = self.entity.action(self.action.verb).and_then(|spec| spec.arg(arg));
         match spec.map(|spec| &spec.kind) {
             Some(ArgKind::Number { step, .. }) => step / 2.0,
-            Some(ArgKind::Choice(_) | ArgKind::Text { .. } | ArgKind::Bool | ArgKind::Rgb) | None => 0.0,
+            Some(
+                ArgKind::Choice(_)
+                | ArgKind::Text { .. }
+                | ArgKind::Bool
+                | ArgKind::Rgb
+                | ArgKind::Numbers { .. },
+            )
+            | None => 0.0,
         }
     }
 
@@ -132,6 +139,14 @@ impl Wish<'_> {
         more.extend(self.text(Arg::Effect, attr::EFFECT));
         if let Some(crate::home::ArgValue::Rgb(rgb)) = self.action.args.get(&Arg::RgbColor) {
             more.push(Want::Rgb(*rgb));
+        }
+        for (arg, attribute) in [
+            (Arg::RgbwColor, attr::RGBW_COLOR),
+            (Arg::RgbwwColor, attr::RGBWW_COLOR),
+            (Arg::XyColor, attr::XY_COLOR),
+        ] {
+            let target = self.action.args.get(&arg).and_then(crate::home::ArgValue::as_numbers);
+            more.extend(target.map(|target| Want::Parts { attribute, target: target.to_vec() }));
         }
         self.on_off(3, more)
     }

@@ -296,6 +296,7 @@ pub(super) fn arg_json(value: &ArgValue) -> Value {
         ArgValue::Bool(flag) => Value::Bool(*flag),
         ArgValue::Number(number) => number_value(*number),
         ArgValue::Rgb(rgb) => Value::from(rgb.to_vec()),
+        ArgValue::Numbers(numbers) => numbers.iter().map(|number| number_value(*number)).collect(),
         ArgValue::Text(text) => Value::String(text.clone()),
     }
 }

@@ -252,6 +252,7 @@ fn effect(device: &Device, arg: Arg, given: &ArgValue) -> Effect {
         ArgValue::Bool(flag) => json!(flag),
         ArgValue::Number(number) => crate::devices::profile::json_number(*number),
         ArgValue::Rgb(rgb) => json!(rgb),
+        ArgValue::Numbers(numbers) => json!(numbers),
         ArgValue::Text(text) => json!(text),
     };
     let plain = || as_value.as_str().map_or_else(|| as_value.to_string(), str::to_owned);
@@ -261,6 +262,9 @@ fn effect(device: &Device, arg: Arg, given: &ArgValue) -> Effect {
         Arg::VolumePct => Effect::Attribute(attr::VOLUME_LEVEL, json!(number.round() / 100.0)),
         Arg::ColorTempKelvin => Effect::Attribute(attr::COLOR_TEMP_KELVIN, as_value),
         Arg::RgbColor => Effect::Attribute(attr::RGB_COLOR, as_value),
+        Arg::RgbwColor => Effect::Attribute(attr::RGBW_COLOR, as_value),
+        Arg::RgbwwColor => Effect::Attribute(attr::RGBWW_COLOR, as_value),
+        Arg::XyColor => Effect::Attribute(attr::XY_COLOR, as_value),
         Arg::Effect => Effect::Attribute(attr::EFFECT, as_value),
         Arg::Position => Effect::Attribute(attr::CURRENT_POSITION, as_value),
         Arg::TiltPosition => Effect::Attribute(attr::CURRENT_TILT_POSITION, as_value),
@@ -279,7 +283,9 @@ fn effect(device: &Device, arg: Arg, given: &ArgValue) -> Effect {
         Arg::FanSpeed => Effect::Attribute(attr::FAN_SPEED, as_value),
         Arg::Mode if device.domain != Domain::WaterHeater => Effect::Attribute(attr::MODE, as_value),
         Arg::HvacMode | Arg::Mode | Arg::Value | Arg::Option => Effect::Value(plain()),
-        Arg::Transition | Arg::Tone | Arg::Duration | Arg::Code | Arg::Item | Arg::Message => Effect::None,
+        Arg::Flash | Arg::Transition | Arg::Tone | Arg::Duration | Arg::Code | Arg::Item | Arg::Message => {
+            Effect::None
+        }
     }
 }
 

@@ -39,9 +39,14 @@ impl Plan<'_> {
                     .find(|option| matches!(option.as_str(), "auto" | "heat_cool"))
                     .or_else(|| options.iter().find(|option| option.as_str() != "off"))
                     .map_or(Err(fault), |mode| self.with(Verb::SetHvacMode, &[(Arg::HvacMode, json!(mode))])),
-                Some(ArgKind::Number { .. } | ArgKind::Text { .. } | ArgKind::Bool | ArgKind::Rgb) | None => {
-                    Err(fault)
-                }
+                Some(
+                    ArgKind::Number { .. }
+                    | ArgKind::Text { .. }
+                    | ArgKind::Bool
+                    | ArgKind::Rgb
+                    | ArgKind::Numbers { .. },
+                )
+                | None => Err(fault),
             }
         })
     }

@@ -186,8 +186,14 @@ fn both(left: &ArgKind, right: &ArgKind) -> Option<ArgKind> {
         }
         (ArgKind::Bool, ArgKind::Bool) => Some(ArgKind::Bool),
         (ArgKind::Rgb, ArgKind::Rgb) => Some(ArgKind::Rgb),
+        (ArgKind::Numbers { .. }, ArgKind::Numbers { .. }) => (left == right).then(|| left.clone()),
         (
-            ArgKind::Number { .. } | ArgKind::Choice(_) | ArgKind::Text { .. } | ArgKind::Bool | ArgKind::Rgb,
+            ArgKind::Number { .. }
+            | ArgKind::Choice(_)
+            | ArgKind::Text { .. }
+            | ArgKind::Bool
+            | ArgKind::Rgb
+            | ArgKind::Numbers { .. },
             _,
         ) => None,
     }

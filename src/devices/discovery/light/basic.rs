@@ -112,7 +112,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     };
     let effect_list = if effect.is_some() { effects(fields)? } else { Vec::new() };
     let whites = Whites::read(fields)?;
-    let actions = Abilities { modes: &modes, whites, effects: &effect_list, transition: false }.actions();
+    let actions =
+        Abilities { modes: &modes, whites, effects: &effect_list, transition: false, flash: false }.actions();
     let reports_state = reports(Field::State);
     let component = BasicLight {
         on_command: match fields.choice("on_command_type", &["first", "last", "brightness"], "last")?.as_str()

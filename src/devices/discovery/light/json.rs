@@ -20,6 +20,8 @@ struct JsonLight {
     brightness: bool,
     scale: f64,
     effects: bool,
+    /// Seconds of a short and a long flash.
+    flash: [f64; 2],
     optimistic: bool,
     memory: Mutex<Memory>,
 }
@@ -41,13 +43,16 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         _ => None,
     };
     let transition = fields.flag("transition", true)?;
-    let actions = Abilities { modes: &modes, whites, effects: &effects, transition }.actions();
+    // Home Assistant takes it for given; here it is offered where the device says that it can.
+    let flash = fields.has("flash") && fields.flag("flash", false)?;
+    let actions = Abilities { modes: &modes, whites, effects: &effects, transition, flash }.actions();
     let component = JsonLight {
         command,
         whites,
         brightness,
         scale: fields.number_or("brightness_scale", 255.0)?,
         effects: !effects.is_empty(),
+        flash: [fields.number_or("flash_time_short", 2.0)?, fields.number_or("flash_time_long", 10.0)?],
         optimistic: !reports || fields.flag("optimistic", false)?,
         memory: Mutex::new(Memory { mode: only.filter(|mode| *mode == Mode::OnOff), ..Memory::default() }),
         modes,
@@ -220,7 +225,10 @@ impl Component for JsonLight {
             message.insert("color".into(), value);
             dimmed = scaled;
         }
-        if let Some(transition) = wish.transition {
+        if let Some(flash) = wish.flash {
+            let [short, long] = self.flash;
+            message.insert("flash".into(), plain_number(if flash == "long" { long } else { short }));
+        } else if let Some(transition) = wish.transition {
             message.insert("transition".into(), Value::from(transition));
         }
         if let Some(brightness) = wish.brightness

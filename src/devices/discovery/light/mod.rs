@@ -25,6 +25,9 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     }
 }
 
+/// How long a lamp can flash, in Home Assistant's words.
+const FLASHES: [&str; 2] = ["short", "long"];
+
 /// What an action asks of a light.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Wish {
@@ -35,6 +38,8 @@ pub(super) struct Wish {
     pub color: Option<Color>,
     pub effect: Option<String>,
     pub transition: Option<f64>,
+    /// `short` or `long`.
+    pub flash: Option<String>,
 }
 
 impl Wish {
@@ -51,15 +56,27 @@ impl Wish {
         if !on {
             return Ok(Self { transition, ..Self::default() });
         }
-        let given = match (action.args.get(&Arg::RgbColor), number(Arg::ColorTempKelvin)) {
-            (Some(ArgValue::Rgb(rgb)), _) => Some(Color::Rgb(rgb.map(f64::from))),
-            (_, Some(kelvin)) => Some(Color::Temp(kelvin)),
-            _ => None,
-        };
-        let effect = action.args.get(&Arg::Effect).and_then(ArgValue::as_text).map(str::to_owned);
-        let color = given.and_then(|color| color.convert(modes));
-        Ok(Self { on, brightness, color, effect, transition })
+        let text = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_text).map(str::to_owned);
+        let color = given(action).and_then(|color| color.convert(modes));
+        let (effect, flash) = (text(Arg::Effect), text(Arg::Flash));
+        Ok(Self { on, brightness, color, effect, transition, flash })
     }
+}
+
+/// The colour that an action names.
+fn given(action: &Action) -> Option<Color> {
+    if let Some(ArgValue::Rgb(rgb)) = action.args.get(&Arg::RgbColor) {
+        return Some(Color::Rgb(rgb.map(f64::from)));
+    }
+    let parts = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_numbers);
+    let rgbw = || Some(Color::Rgbw(parts(Arg::RgbwColor)?.try_into().ok()?));
+    let rgbww = || Some(Color::Rgbww(parts(Arg::RgbwwColor)?.try_into().ok()?));
+    let xy = || match parts(Arg::XyColor)? {
+        &[x, y] => Some(Color::Xy(x, y)),
+        _ => None,
+    };
+    let kelvin = || action.args.get(&Arg::ColorTempKelvin).and_then(ArgValue::as_number).map(Color::Temp);
+    rgbw().or_else(rgbww).or_else(xy).or_else(kelvin)
 }
 
 /// Limits of white light.
@@ -105,6 +122,7 @@ struct Abilities<'a> {
     whites: Whites,
     effects: &'a [String],
     transition: bool,
+    flash: bool,
 }
 
 impl Abilities<'_> {
@@ -123,6 +141,21 @@ impl Abilities<'_> {
         }
         if colors {
             on = on.with(ArgSpec::optional(Arg::RgbColor, ArgKind::Rgb));
+        }
+        // What a lamp can do beyond red, green and blue is offered only where it can.
+        let channels = |count| ArgKind::Numbers { count, max: 255.0, whole: true };
+        for (mode, arg, kind) in [
+            (Mode::Rgbw, Arg::RgbwColor, channels(4)),
+            (Mode::Rgbww, Arg::RgbwwColor, channels(5)),
+            (Mode::Xy, Arg::XyColor, ArgKind::Numbers { count: 2, max: 1.0, whole: false }),
+        ] {
+            if self.modes.contains(&mode) {
+                on = on.with(ArgSpec::optional(arg, kind));
+            }
+        }
+        if self.flash {
+            let lengths = ArgKind::Choice(FLASHES.map(str::to_owned).to_vec());
+            on = on.with(ArgSpec::optional(Arg::Flash, lengths));
         }
         if !self.effects.is_empty() {
             on = on.with(ArgSpec::optional(Arg::Effect, ArgKind::Choice(self.effects.to_vec())));

@@ -82,7 +82,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     };
     let effect_list = effects(fields)?;
     let whites = Whites::read(fields)?;
-    let actions = Abilities { modes: &modes, whites, effects: &effect_list, transition: true }.actions();
+    let actions =
+        Abilities { modes: &modes, whites, effects: &effect_list, transition: true, flash: false }.actions();
     let reports = state_topics.is_some() && has("state_template");
     let component = TemplateLight {
         on,
