@@ -55,6 +55,11 @@ impl Scanner<'_> {
             attribute.or(value).or(word).or(remark)
         };
         if let Some(sense) = chosen {
+            if matches!(sense, Sense::Pred(_)) && self.remarked_before(position) {
+                self.separate(false);
+                self.clause.start = span.start;
+                self.clause.end = span.end;
+            }
             self.apply(sense, span);
             // 降到 is both: lower, and to; 亮一点 brighter, and a little.
             for word in [Word::To, Word::Little] {
@@ -63,6 +68,15 @@ impl Scanner<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a whole remark stands before, and a command begins here: "I'm going to bed set the house to sleep mode".
+    /// Speech recognition writes no commas.
+    fn remarked_before(&self, position: usize) -> bool {
+        let clause = &self.clause;
+        let bare = clause.preds.is_empty() && clause.nps.is_empty() && clause.states.is_empty();
+        let goes_on = self.row.get(position + 1).is_some_and(|next| !next.is_mark());
+        !clause.occasions.is_empty() && bare && self.np.is_none() && goes_on
     }
 
     /// Which word of its kind a span is here: 不要 is a "no" and a "not", and what forbids comes first; "à" and "de"
