@@ -12,3 +12,5 @@ mod describe;
 #[path = "daemon/house.rs"]
 #[allow(dead_code, reason = "what is said here is said over Wyoming")]
 mod house;
+#[path = "voice/zeroconf.rs"]
+mod zeroconf;

@@ -10,6 +10,7 @@ use crate::http::service::Service;
 use crate::policy::Scope;
 use crate::settings::MqttScope;
 use crate::voice::wyoming::{self, WyomingSettings};
+use crate::voice::zeroconf::Announcement;
 use crate::voice::{Sentence, Surroundings};
 
 impl App {
@@ -39,9 +40,27 @@ impl App {
         };
         let (service, surroundings): (Arc<dyn Service>, Arc<dyn Surroundings>) = (self.clone(), self.clone());
         let stopping = self.stopping.clone();
-        self.tasks.spawn(wyoming::serve(listener, how, service, surroundings, stopping));
+        let announcement = self.announce_wyoming(address);
+        self.tasks.spawn(async move {
+            let _announcement = announcement;
+            wyoming::serve(listener, how, service, surroundings, stopping).await;
+        });
         tracing::info!(%address, "Wyoming is served");
         Ok(())
+    }
+
+    /// Tells the local network, where that is wanted and of use. A network without multicast stops nothing.
+    fn announce_wyoming(&self, address: SocketAddr) -> Option<Announcement> {
+        if !self.settings.voice.wyoming.zeroconf || address.ip().is_loopback() {
+            return None;
+        }
+        match Announcement::start(address, &self.settings.home.id) {
+            Ok(announcement) => Some(announcement),
+            Err(error) => {
+                tracing::warn!(%error, "the Wyoming server is not announced; add it by host and port");
+                None
+            }
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use super::{MqttScope, SettingsError};
 pub struct Wyoming {
     pub enabled: bool,
     pub bind: SocketAddr,
+    /// Announce it on the local network, where it listens beyond loopback.
+    pub zeroconf: bool,
     pub principal: String,
     pub scope: MqttScope,
     pub languages: Vec<String>,

@@ -1,7 +1,7 @@
 //! Voice: programs that hear and speak, over their own protocols.
 //!
 //! `wyoming` makes homeloop a conversation agent of Home Assistant, `hermes` speaks with Rhasspy's services, `speech`
-//! uses Wyoming's speech services. Voice may ask and never approve: a principal of
+//! uses Wyoming's speech services, `zeroconf` tells the network where the server is. Voice may ask and never approve: a principal of
 //! this module holds `read` and `command` alone, and a spoken "yes" decides nothing.
 
 mod answer;
@@ -9,6 +9,7 @@ mod frame;
 pub mod hermes;
 pub mod speech;
 pub mod wyoming;
+pub mod zeroconf;
 
 pub use frame::{Event, FrameError, read_event, write_event};
 
