@@ -37,8 +37,8 @@ impl Outcome {
 pub struct OutcomeEntry {
     pub action: Action,
     pub outcome: Outcome,
-    /// Machine-readable cause where there is one: `denied`, `expired`, `offline`, `link_down`, `cannot_confirm`,
-    /// `no_answer`, `open_zones`, `jammed`…
+    /// Machine-readable cause where there is one: `denied`, `expired`, `offline`, `link_down`, `hass_down`,
+    /// `cannot_confirm`, `no_answer`, `open_zones`, `jammed`…
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// The reported value at the end, and details that a sentence may use (names of open zones…).

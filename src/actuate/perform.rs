@@ -99,7 +99,7 @@ impl Door {
         let Some((entity, before)) = self.known(action) else { return Err(not_sent("gone")) };
         let Some((codec, port)) = self.codecs.codec(&action.entity) else { return Err(not_sent("no_codec")) };
         if !port.is_up() {
-            return Err(not_sent("link_down"));
+            return Err(not_sent(port.down_cause()));
         }
         if before.availability == Availability::Offline {
             return Err(not_sent("offline"));
@@ -190,7 +190,8 @@ impl Door {
     }
 
     async fn send(&self, action: &Action, ready: &Ready) -> Sent {
-        let mut sent = Sent::Nothing("link_down");
+        let down = ready.port.down_cause();
+        let mut sent = Sent::Nothing(down);
         self.remember_sent(action);
         for message in &ready.messages {
             if let Some(direction) = direction(action) {
@@ -204,11 +205,7 @@ impl Door {
                 Err(SendError::Down(_)) => return sent,
                 Err(SendError::Refused(why)) => {
                     tracing::warn!(entity = %action.entity, topic = %message.topic, why, "not sent");
-                    return if sent == Sent::Nothing("link_down") {
-                        Sent::Nothing("refused_by_link")
-                    } else {
-                        sent
-                    };
+                    return if sent == Sent::Nothing(down) { Sent::Nothing("refused_by_link") } else { sent };
                 }
             }
         }

@@ -18,6 +18,11 @@ pub trait Port: Send + Sync {
     /// Whether a connection stands now.
     fn is_up(&self) -> bool;
 
+    /// The cause that an outcome names when the connection does not stand, a word of [`super::OutcomeEntry::cause`].
+    fn down_cause(&self) -> &'static str {
+        "link_down"
+    }
+
     /// The number of the present connection; it grows with every new one.
     fn connection(&self) -> u64;
 }

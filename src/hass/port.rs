@@ -151,6 +151,10 @@ impl Port for HassPort {
         self.0.ready().is_some()
     }
 
+    fn down_cause(&self) -> &'static str {
+        "hass_down"
+    }
+
     fn connection(&self) -> u64 {
         self.0.connection()
     }
