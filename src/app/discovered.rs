@@ -131,9 +131,21 @@ impl Discovered {
         self.overrides.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Corrects an entity of another source by the home file; says whether it is to be hidden.
+    /// Corrects an entity of any source by the home file, with its tier and its code; says whether it is to be hidden.
     pub fn amend(&self, entity: &mut Entity) -> bool {
-        self.overrides().apply(entity).hide
+        let applied = self.overrides().apply(entity);
+        if applied.hide {
+            return true;
+        }
+        // What is known of an entity is known before anybody can act on it.
+        if let Some(note) = &applied.tier {
+            self.hold(&entity.id, note.rule(entity));
+        }
+        if let (Some(code), Some((_, secrets))) = (applied.code, self.keepers.get()) {
+            secrets.set_code(entity.id.clone(), code);
+        }
+        hide_codes(entity);
+        false
     }
 
     /// Whether an announcement gave this unique id to an entity of this domain.
@@ -260,19 +272,10 @@ impl Discovered {
         port: &Arc<dyn Port>,
         effect: &mut Effect,
     ) {
-        let applied = self.overrides().apply(&mut entity);
-        if applied.hide {
+        if self.amend(&mut entity) {
             return;
         }
         let id = entity.id.clone();
-        // What is known of an entity is known before anybody can act on it.
-        if let Some(note) = &applied.tier {
-            self.hold(&id, note.rule(&entity));
-        }
-        if let (Some(code), Some((_, secrets))) = (applied.code, self.keepers.get()) {
-            secrets.set_code(id.clone(), code);
-        }
-        hide_codes(&mut entity);
         // First how it speaks: whoever sees the entity can have it act.
         effect.subscribe.extend(self.codecs.insert(id.clone(), codec, port.clone()));
         {
