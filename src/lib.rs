@@ -42,6 +42,7 @@
 //! | [`settings`] | settings, home file and policy file, every check at start | open a socket |
 //! | [`app`] | composition root: build, start, supervise, drain | hold rules of its own |
 //! | [`cli`] | one file per group of subcommands | hold rules of its own |
+//! | [`trust`] | whose certificates are believed | connect |
 //! | [`clock`] | the only reader of time and randomness | wait |
 //!
 //! # Arrows
@@ -92,6 +93,7 @@ pub mod schedule;
 pub mod settings;
 pub mod strict_json;
 pub mod tools;
+pub mod trust;
 pub mod voice;
 
 /// Chooses the cryptography of TLS for the whole process: ring. Calling it again changes nothing.

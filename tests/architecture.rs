@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 const ARROWS: &[(&str, &[&str])] = &[
     ("clock", &[]),
     ("strict_json", &[]),
+    ("trust", &[]),
     ("home", &[]),
     ("devices", &["home", "clock"]),
     ("policy", &["home", "clock", "strict_json"]),
@@ -21,9 +22,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("model", &["home", "nlu", "tools", "actuate", "policy", "clock"]),
     ("schedule", &["home", "journal", "clock"]),
     ("agent", &["home", "nlu", "policy", "actuate", "journal", "tools", "model", "clock"]),
-    ("mqtt", &["actuate", "devices", "clock", "strict_json"]),
+    ("mqtt", &["actuate", "devices", "clock", "strict_json", "trust"]),
     ("http", &["home", "policy", "clock", "strict_json", "actuate", "agent", "model"]),
-    ("hass", &["home", "devices", "actuate", "clock"]),
+    ("hass", &["home", "devices", "actuate", "clock", "trust"]),
     ("voice", &["agent", "http", "policy"]),
     ("settings", &["home", "devices", "policy", "agent", "model", "mqtt", "http", "voice"]),
 ];

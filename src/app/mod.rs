@@ -58,6 +58,7 @@ use crate::settings::Settings;
 
 pub use broker::broker_link;
 pub use build::{BuildError, Setup};
+pub use hass::connection as hass_connection;
 use household::Keeper;
 use metrics::Metrics;
 use mqtt::Replies;

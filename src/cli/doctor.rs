@@ -6,6 +6,7 @@
 //! Exit codes: 0 no fault was found; 1 at least one was.
 
 mod broker;
+mod hass;
 mod machine;
 mod state;
 mod topics;
@@ -119,5 +120,6 @@ async fn examine(common: &Common) -> Vec<Finding> {
     findings.extend(machine::authorities(&settings));
     let empty = HomeFile::default();
     broker::examine(&settings, home.as_ref().unwrap_or(&empty), running, &mut findings).await;
+    hass::examine(&settings, &mut findings).await;
     findings
 }

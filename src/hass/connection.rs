@@ -11,12 +11,11 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 
 use super::link::Inner;
 use super::port::{Calls, WRITES};
-use super::protocol::{self, Incoming, MAX_MESSAGE, Version};
+use super::protocol::{self, Incoming, Version};
+use super::transport::{self, Socket};
 
 /// Time for the TCP connection and each step of the greeting.
 const GREETING: Duration = Duration::from_secs(10);
@@ -30,13 +29,13 @@ const TOKEN_LOOK: Duration = Duration::from_secs(5);
 /// Changes of registries are gathered for so long.
 const GATHER: Duration = Duration::from_millis(300);
 
-type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
-
 /// Where Home Assistant is and what of it is used.
 #[derive(Debug, Clone)]
 pub struct HassSettings {
-    /// `ws://…/api/websocket`.
+    /// `ws://…/api/websocket`, or `wss://…`.
     pub url: String,
+    /// PEM file of the authorities to believe for `wss`; `None` takes those of the machine.
+    pub ca_file: Option<PathBuf>,
     /// File with a long-lived token alone. It is read again on every connection.
     pub token_file: PathBuf,
     pub choice: Choice,
@@ -57,6 +56,8 @@ pub enum Choice {
 pub enum Problem {
     #[error("Home Assistant cannot be reached: {0}")]
     Unreachable(String),
+    #[error("the encryption with Home Assistant failed: {0}")]
+    Tls(String),
     #[error("the token file cannot be read: {0}")]
     TokenFile(String),
     #[error("Home Assistant refused the token; put a valid long-lived token into the file")]
@@ -130,14 +131,9 @@ async fn session(inner: &Arc<Inner>, token: &SecretString) -> Problem {
 
 /// Connects and authenticates; returns the version.
 async fn greet(inner: &Inner, token: &SecretString) -> Result<(Socket, String), Problem> {
-    let config =
-        WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
-    let connecting = connect_async_with_config(inner.settings.url.as_str(), Some(config), true);
-    let unreachable = |why: String| Problem::Unreachable(why);
-    let (mut socket, _) = tokio::time::timeout(GREETING, connecting)
+    let mut socket = tokio::time::timeout(GREETING, transport::connect(&inner.settings))
         .await
-        .map_err(|_| unreachable(format!("no answer in {} s", GREETING.as_secs())))?
-        .map_err(|error| unreachable(error.to_string()))?;
+        .map_err(|_| Problem::Unreachable(format!("no answer in {} s", GREETING.as_secs())))??;
     let Incoming::AuthRequired { ha_version } = next(&mut socket).await? else {
         return Err(Problem::Protocol("the first message is no auth_required".into()));
     };

@@ -17,10 +17,15 @@ pub struct Known<'a> {
     pub id: &'a EntityId,
     /// The unique id that its MQTT announcement gave it; `None` for entities of other integrations.
     pub mqtt_unique_id: Option<&'a str>,
+    /// What its device is called by: identifiers of MQTT, and addresses as [`address_name`] writes them.
+    pub device_names: Vec<String>,
+    /// How many entities of its domain its device has. `None` where that says nothing about this one: it has no
+    /// device, it is a setting, or it is one of many readings.
+    pub alike: Option<usize>,
 }
 
-/// Whether the daemon speaks to this entity already by MQTT.
-pub type Twins = Arc<dyn Fn(&Known<'_>) -> bool + Send + Sync>;
+/// Which of these entities the daemon speaks to already by MQTT, in their order.
+pub type Twins = Arc<dyn Fn(&[Known<'_>]) -> Vec<bool> + Send + Sync>;
 
 /// Our own device in Home Assistant is never read back; its identifiers begin so.
 const OWN_DEVICE: &str = "homeloop";
@@ -44,9 +49,10 @@ pub struct Draft {
 pub fn drafts(
     registries: &Registries,
     choice: &Choice,
-    taken: &dyn Fn(&Known<'_>) -> bool,
+    taken: &dyn Fn(&[Known<'_>]) -> Vec<bool>,
 ) -> HashMap<EntityId, Draft> {
-    let mut drafts = HashMap::new();
+    let alike = alike(registries);
+    let mut candidates = Vec::new();
     for entry in &registries.entities {
         let Ok(id) = EntityId::parse(&entry.entity_id) else { continue };
         let device = entry.device_id.as_ref().and_then(|id| registries.devices.get(id));
@@ -55,13 +61,24 @@ pub fn drafts(
             continue;
         }
         let chosen = chosen(entry, registries, choice);
-        if !chosen && !FACTS.contains(&id.domain()) {
-            continue;
+        if chosen || FACTS.contains(&id.domain()) {
+            candidates.push((id, entry, device, chosen));
         }
-        let unique_id = entry.unique_id.as_str().filter(|_| entry.platform == "mqtt");
-        if taken(&Known { id: &id, mqtt_unique_id: unique_id }) {
-            continue;
-        }
+    }
+    let known: Vec<Known<'_>> = candidates
+        .iter()
+        .map(|(id, entry, device, _)| Known {
+            id,
+            mqtt_unique_id: entry.unique_id.as_str().filter(|_| entry.platform == "mqtt"),
+            device_names: device.map(|device| device.names()).unwrap_or_default(),
+            alike: device
+                .filter(|_| entry.entity_category.is_none())
+                .and_then(|device| alike.get(&(device.id.as_str(), id.domain())).copied()),
+        })
+        .collect();
+    let taken = taken(&known);
+    let mut drafts = HashMap::new();
+    for ((id, entry, device, chosen), _) in candidates.iter().zip(taken).filter(|(_, taken)| !taken) {
         let area = entry.area_id.clone().or_else(|| device.and_then(|device| device.area_id.clone()));
         let category = match entry.entity_category.as_deref() {
             Some("config") => Category::Config,
@@ -76,9 +93,23 @@ pub fn drafts(
         });
         let draft =
             Draft { id: id.clone(), area, device, category, aliases: Vec::new(), reads_only: !chosen };
-        drafts.insert(id, draft);
+        drafts.insert(id.clone(), draft);
     }
     drafts
+}
+
+/// How many main entities of a domain each device has. Readings are left out: a device has many that are not alike.
+fn alike(registries: &Registries) -> HashMap<(&str, Domain), usize> {
+    let mut counts = HashMap::new();
+    for entry in &registries.entities {
+        let Ok(id) = EntityId::parse(&entry.entity_id) else { continue };
+        let reading = matches!(id.domain(), Domain::Sensor | Domain::BinarySensor | Domain::Event);
+        let main = entry.entity_category.is_none() && entry.disabled_by.is_none();
+        if let (false, true, Some(device)) = (reading, main, &entry.device_id) {
+            *counts.entry((device.as_str(), id.domain())).or_default() += 1;
+        }
+    }
+    counts
 }
 
 fn chosen(entry: &EntityEntry, registries: &Registries, choice: &Choice) -> bool {
@@ -205,7 +236,9 @@ mod tests {
 
     #[test]
     fn what_is_taken_follows_the_choice_and_is_never_our_own_or_a_twin() {
-        let twin = |known: &Known<'_>| known.mqtt_unique_id == Some("u1");
+        let twin = |all: &[Known<'_>]| -> Vec<bool> {
+            all.iter().map(|known| known.mqtt_unique_id == Some("u1")).collect()
+        };
         for (choice, expected) in [
             (Choice::Exposed, vec!["light.a", "person.anna"]),
             (Choice::Label("voice".into()), vec!["light.a", "person.anna"]),
@@ -220,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_state_tells_what_an_entity_can_do() {
-        let drafts = drafts(&registries(), &Choice::Exposed, &|_| false);
+        let drafts = drafts(&registries(), &Choice::Exposed, &|all| vec![false; all.len()]);
         let attributes = json!({
             "friendly_name": "Lamp", "supported_color_modes": ["color_temp"], "min_color_temp_kelvin": 2200,
             "max_color_temp_kelvin": 4000,
@@ -235,5 +268,27 @@ mod tests {
         );
         let person = drafts["person.anna"].entity(&Map::new(), true);
         assert!(person.actions.is_empty() && person.name == "anna");
+    }
+
+    #[test]
+    fn a_device_says_what_it_is_called_by_and_how_many_of_a_kind_it_has() {
+        let mut registries = registries();
+        let second = json!({"entity_id": "light.b", "unique_id": "b", "platform": "demo", "device_id": "d1"});
+        let setting = json!({"entity_id": "light.led", "device_id": "d1", "entity_category": "config"});
+        let reading = json!({"entity_id": "sensor.power", "device_id": "d1"});
+        registries.entities.extend(entries::<EntityEntry>(json!([second, setting, reading])));
+        registries.devices.get_mut("d1").unwrap().connections = vec![json!(["mac", "AA:BB:cc:00:11:22"])];
+        let seen = std::cell::RefCell::new(Vec::new());
+        drafts(&registries, &Choice::All, &|all| {
+            seen.borrow_mut()
+                .extend(all.iter().map(|one| (one.id.to_string(), one.device_names.clone(), one.alike)));
+            vec![true; all.len()]
+        });
+        let names = vec!["address aabbcc001122".to_owned()];
+        for (id, alike) in
+            [("light.a", Some(2)), ("light.b", Some(2)), ("light.led", None), ("sensor.power", None)]
+        {
+            assert!(seen.borrow().contains(&(id.to_owned(), names.clone(), alike)), "{id}: {seen:?}");
+        }
     }
 }

@@ -12,14 +12,17 @@ mod connection;
 mod entities;
 mod link;
 mod port;
+mod probe;
 mod protocol;
 mod registries;
 mod states;
 mod sync;
+mod transport;
 
 pub use connection::{Choice, HassSettings, Problem, Status};
 pub use entities::{Known, Twins};
 pub use link::{Hass, Parts};
+pub use probe::probe;
 
 /// What an entity of Home Assistant has as [`crate::home::Entity::source`].
 pub const SOURCE: &str = "hass";

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::devices::discovery::address_name;
 use crate::home::{Area, Floor, Name};
 
 #[derive(Debug, Clone, Deserialize)]
@@ -39,6 +40,8 @@ pub struct DeviceEntry {
     #[serde(default)]
     pub identifiers: Vec<Value>,
     #[serde(default)]
+    pub connections: Vec<Value>,
+    #[serde(default)]
     pub labels: Vec<String>,
     #[serde(default)]
     pub manufacturer: Option<String>,
@@ -51,6 +54,13 @@ pub struct DeviceEntry {
 }
 
 impl DeviceEntry {
+    /// What the device is called by in announcements too: identifiers of MQTT, and addresses.
+    pub fn names(&self) -> Vec<String> {
+        let address = |pair: &Value| pair.get(1).and_then(Value::as_str).map(address_name);
+        let addresses = self.connections.iter().filter_map(address);
+        self.mqtt_identifiers().map(str::to_owned).chain(addresses).collect()
+    }
+
     /// The identifiers that its MQTT announcement gave it.
     pub fn mqtt_identifiers(&self) -> impl Iterator<Item = &str> {
         self.identifiers.iter().filter_map(|pair| match pair.as_array().map(Vec::as_slice) {

@@ -10,8 +10,10 @@ use super::SettingsError;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hass {
-    /// `http://homeassistant.local:8123`; empty: none.
+    /// `http://homeassistant.local:8123` or `https://…`; empty: none.
     pub url: String,
+    /// Authorities to believe for `https`; empty: those of the machine.
+    pub ca_file: PathBuf,
     pub token_file: PathBuf,
     pub entities: Entities,
     pub label: String,
@@ -29,8 +31,11 @@ pub enum Entities {
 impl Hass {
     /// The address of the WebSocket API; `None` where Home Assistant is not used.
     pub fn websocket(&self) -> Option<String> {
-        let rest = self.url.strip_prefix("http://")?;
-        Some(format!("ws://{}/api/websocket", rest.trim_end_matches('/')))
+        let (scheme, rest) = match self.url.strip_prefix("https://") {
+            Some(rest) => ("wss", rest),
+            None => ("ws", self.url.strip_prefix("http://")?),
+        };
+        Some(format!("{scheme}://{}/api/websocket", rest.trim_end_matches('/')))
     }
 
     /// Checks what the types cannot say.
@@ -41,11 +46,7 @@ impl Hass {
             return Ok(());
         }
         if self.websocket().is_none() {
-            return bad(
-                "hass.url",
-                &self.url,
-                "an address that begins with http:// (TLS is not built in here)",
-            );
+            return bad("hass.url", &self.url, "an address that begins with http:// or https://");
         }
         if self.token_file.as_os_str().is_empty() {
             return bad("hass.token_file", "", "a file that holds a long-lived access token");

@@ -56,7 +56,7 @@ pub use abbreviations::Table;
 pub use fields::Refusal;
 pub use names::slug;
 pub use quarantine::{NoQuarantine, Quarantine};
-pub use registry::{Accept, Discovery, Gate, Settings};
+pub use registry::{Accept, Discovery, Gate, Settings, address_name};
 pub use trust::{Pin, Pins};
 
 use light::plain_number as light_number;

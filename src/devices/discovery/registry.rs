@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use self::ids::{Ids, MAX_NAMESAKES};
 use self::items::{Items, Keys};
 use self::native_items::NATIVE;
+pub use self::native_items::address_name;
 use self::pinning::New;
 use super::build::{self, Made};
 use super::fields::{Fields, Refusal, text_of};

@@ -1,17 +1,30 @@
 //! Native announcements in the registry, and which of two announcements of one device counts.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use super::super::fields::{Refusal, text_of};
 use super::super::topic::ItemKey;
 use super::{Discovery, DiscoveryChange, ignored};
+use crate::home::{Category, Domain};
 
 /// How the ids of native items begin; no discovery topic can have such an id.
 pub(super) const NATIVE: &str = "native ";
 
 impl Discovery {
+    /// How many main entities of a domain the device of each name has: a name is an identifier, or an
+    /// [`address_name`].
+    pub fn by_device(&self) -> HashMap<(String, Domain), usize> {
+        let mut counts = HashMap::new();
+        for item in self.items.all().filter(|item| item.entity.category == Category::Main) {
+            for name in device_names(&item.config.read()) {
+                *counts.entry((name, item.entity.id.domain())).or_default() += 1;
+            }
+        }
+        counts
+    }
+
     /// Reads a message that is no discovery message: perhaps a native announcement.
     pub(super) fn native(&mut self, topic: &str, payload: &[u8]) -> Vec<DiscoveryChange> {
         let native = match self.natives.read(topic, payload) {
@@ -68,6 +81,12 @@ impl Discovery {
     }
 }
 
+/// The name of a device by its address (MAC and the like), however it is written.
+pub fn address_name(address: &str) -> String {
+    let plain = address.chars().filter(char::is_ascii_hexdigit).collect::<String>();
+    format!("address {}", plain.to_ascii_lowercase())
+}
+
 /// What a device is called by: its identifiers, and addresses without their punctuation.
 pub(super) fn device_names(config: &Map<String, Value>) -> Vec<String> {
     let Some(device) = config.get("device").and_then(Value::as_object) else { return Vec::new() };
@@ -79,8 +98,7 @@ pub(super) fn device_names(config: &Map<String, Value>) -> Vec<String> {
     }
     for pair in device.get("connections").and_then(Value::as_array).into_iter().flatten() {
         if let Some(address) = pair.get(1).and_then(text_of) {
-            let plain = address.chars().filter(char::is_ascii_hexdigit).collect::<String>();
-            names.push(format!("address {}", plain.to_ascii_lowercase()));
+            names.push(address_name(&address));
         }
     }
     names
