@@ -8,5 +8,10 @@ mod entities;
 #[path = "daemon/house.rs"]
 #[allow(dead_code, reason = "a part of it is for other tests")]
 mod house;
+#[path = "hass/more.rs"]
+mod more;
+#[path = "daemon/process.rs"]
+#[allow(dead_code, reason = "a part of it is for other tests")]
+mod process;
 #[path = "hass/server.rs"]
 mod server;

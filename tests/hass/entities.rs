@@ -7,12 +7,17 @@ use crate::common::soon;
 use crate::house::{House, outcome};
 use crate::server::{Answer, Server, TOKEN};
 
-const LAMP: &str = "light.porch_lamp";
-const LOCK: &str = "lock.cellar";
+pub const LAMP: &str = "light.porch_lamp";
+pub const LOCK: &str = "lock.cellar";
 
 /// A house with a lamp and a lock in Home Assistant, beside the demo's own.
-async fn world() -> Server {
+pub async fn world() -> Server {
     let server = Server::start().await;
+    furnish(&server);
+    server
+}
+
+pub fn furnish(server: &Server) {
     server.area("porch", "Porch");
     server.add(
         LAMP,
@@ -25,19 +30,18 @@ async fn world() -> Server {
     server.add("script.leave", "off", json!({"friendly_name": "Leave"}), json!({}));
     server.add("update.core", "on", json!({"friendly_name": "Core", "supported_features": 1}), json!({}));
     server.add("person.anna", "home", json!({"friendly_name": "Anna"}), json!({}));
-    server
 }
 
-struct Token(tempfile::NamedTempFile);
+pub struct Token(pub tempfile::NamedTempFile);
 
 impl Token {
-    fn new(token: &str) -> Self {
+    pub fn new(token: &str) -> Self {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), format!("{token}\n")).expect("it is written");
         Self(file)
     }
 
-    fn settings(&self, server: &Server) -> String {
+    pub fn settings(&self, server: &Server) -> String {
         format!(
             "[hass]\nurl = \"http://{}\"\ntoken_file = \"{}\"\nentities = \"exposed\"\n",
             server.address,
@@ -47,7 +51,7 @@ impl Token {
 }
 
 /// Waits until our device shows this about Home Assistant.
-async fn shows(house: &House, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+pub async fn shows(house: &House, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let is = |message: &Inbound| {
         message.topic == "homeloop/home/device/state"
             && serde_json::from_slice::<Value>(&message.payload)
@@ -58,7 +62,7 @@ async fn shows(house: &House, what: &str, wanted: impl Fn(&Value) -> bool) -> Va
 }
 
 /// Waits until an entity has a value.
-async fn has(house: &House, entity: &str, value: &Value) {
+pub async fn has(house: &House, entity: &str, value: &Value) {
     soon(&format!("{entity} is {value}"), async {
         while house.get(&format!("/api/entities/{entity}")).await["value"] != *value {
             tokio::task::yield_now().await;
@@ -67,7 +71,7 @@ async fn has(house: &House, entity: &str, value: &Value) {
     .await;
 }
 
-async fn start(server: &Server) -> (House, Token) {
+pub async fn start(server: &Server) -> (House, Token) {
     let token = Token::new(TOKEN);
     let house = House::with(&token.settings(server)).await;
     has(&house, LAMP, &json!("off")).await;
@@ -186,7 +190,6 @@ async fn a_restart_in_the_middle_loses_nothing_and_does_nothing_twice() {
     assert_eq!(server.calls(LOCK).len(), 1, "a gated action is sent once: {:?}", server.calls(LOCK));
     has(&house, LOCK, &json!("unlocked")).await;
     // While it is away nothing is queued.
-    let port = server.address;
     server.world().token = "another".into();
     server.cut();
     shows(&house, "the token is refused", |state| {
@@ -195,8 +198,11 @@ async fn a_restart_in_the_middle_loses_nothing_and_does_nothing_twice() {
     .await;
     let result = house.say("turn on the porch lamp").await;
     assert_eq!(outcome(&result, LAMP), "not_sent", "{result}");
+    let reply = result["reply"].as_str().expect("a reply");
+    assert!(reply.contains("Home Assistant is not connected"), "it speaks of what is down: {reply}");
+    let result = house.say("turn on the porch lamp and the kitchen light").await;
+    assert_eq!(outcome(&result, "light.kitchen"), "already", "the broker is there: {result}");
     assert!(server.calls(LAMP).is_empty());
-    assert_eq!(port, server.address);
     house.stop().await;
 }
 
@@ -256,6 +262,16 @@ async fn renamed_and_removed_entities_and_areas_follow() {
     })
     .await;
     assert_eq!(house.get("/api/entities/light.veranda").await["area_name"], "Veranda");
+    // The area goes; what was in it stays.
+    server.world().areas.clear();
+    server.world().entities.get_mut("light.veranda").expect("it is there")["area_id"] = Value::Null;
+    server.registry_changed("area_registry_updated");
+    soon("the area is gone", async {
+        while !house.get("/api/entities/light.veranda").await["area_name"].is_null() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
     house.stop().await;
 }
 

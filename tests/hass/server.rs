@@ -5,9 +5,12 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::{SinkExt, StreamExt};
+use rustls::pki_types::PrivateKeyDer;
 use serde_json::{Map, Value, json};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast};
+use tokio_rustls::TlsAcceptor;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::soon;
@@ -55,6 +58,22 @@ pub struct Server {
 
 impl Server {
     pub async fn start() -> Self {
+        Self::start_as(None).await
+    }
+
+    /// The same behind TLS, with a certificate for `localhost`; returns its authority as PEM too.
+    pub async fn start_tls() -> (Self, String) {
+        homeloop::tls_provider();
+        let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        let key = PrivateKeyDer::try_from(issued.signing_key.serialize_der()).expect("a key");
+        let config = rustls::ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(vec![issued.cert.der().clone()], key)
+            .expect("they fit");
+        (Self::start_as(Some(TlsAcceptor::from(Arc::new(config)))).await, issued.cert.pem())
+    }
+
+    async fn start_as(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let world = World {
@@ -83,11 +102,17 @@ impl Server {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let peer = Peer { world: world.clone(), news: news.clone(), called: called.clone() };
-                let mut cut = cut.subscribe();
+                let (mut cut, tls) = (cut.subscribe(), tls.clone());
                 tokio::spawn(async move {
+                    let served = async {
+                        match tls {
+                            Some(tls) => peer.serve(tls.accept(stream).await.ok()?).await,
+                            None => peer.serve(stream).await,
+                        }
+                    };
                     tokio::select! {
                         _ = cut.recv() => {}
-                        _ = peer.serve(stream) => {}
+                        _ = served => {}
                     }
                 });
             }
@@ -130,6 +155,11 @@ impl Server {
         let _ = self.news.send(json!({"event_type": kind, "data": {}}));
     }
 
+    /// Sends half a message on every connection.
+    pub fn send_half(&self) {
+        let _ = self.news.send(Value::Null);
+    }
+
     /// Breaks every connection.
     pub fn cut(&self) {
         let _ = self.cut.send(());
@@ -166,7 +196,7 @@ impl Peer {
     }
 
     /// `None` when the connection ends.
-    async fn serve(&self, stream: TcpStream) -> Option<()> {
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> Option<()> {
         let mut socket = tokio_tungstenite::accept_async(stream).await.ok()?;
         let version = self.world().version.clone();
         let hello = json!({"type": "auth_required", "ha_version": version});
@@ -217,6 +247,10 @@ impl Peer {
                 }
                 event = news.recv() => {
                     let event = event.ok()?;
+                    if event.is_null() {
+                        socket.send(Message::text("{\"id\": 3, \"type\": \"event\", \"event\": {\"c\"")).await.ok()?;
+                        continue;
+                    }
                     let id = match event["event_type"].as_str() {
                         Some(kind) => registries.get(kind).copied(),
                         None => states,
