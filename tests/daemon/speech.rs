@@ -1,19 +1,27 @@
 //! Audio over MQTT, to text and back, with services that speak Wyoming's bytes over real sockets.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use homeloop::mqtt::link::Publish;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::common::mosquitto::{Mosquitto, Options};
+use crate::common::recorder::Recorder;
 use crate::house::House;
+use crate::process::Daemon;
 
 /// How a service behaves.
 #[derive(Clone, Copy)]
 enum Service {
     /// Hears this, whatever it is sent.
     Hears(&'static str),
+    /// Hears the text of that many whole seconds.
+    HearsByLength(&'static [&'static str]),
+    /// Hears this so long after the end of the audio.
+    Late(&'static str, Duration),
     /// Speaks half a second of silence.
     Speaks,
     /// Takes everything and answers nothing.
@@ -50,8 +58,13 @@ async fn serve(stream: TcpStream, service: Service) {
         let answer: Vec<u8> = match (header["type"].as_str().expect("a type"), service) {
             ("audio-stop", Service::Hears(text)) => {
                 assert!(heard > 0, "sound came before its end");
-                // Inline data is as good as a block.
-                format!("{}\n", json!({"type": "transcript", "data": {"text": text}})).into_bytes()
+                transcript(text)
+            }
+            ("audio-stop", Service::HearsByLength(texts)) => transcript(texts[heard / 32_000 - 1]),
+            ("audio-stop", Service::Late(text, after)) => {
+                // This is how the service behaves; nobody waits for a time to pass.
+                tokio::time::sleep(after).await;
+                transcript(text)
             }
             ("synthesize", Service::Speaks) => {
                 let format = json!({"rate": 16000, "width": 2, "channels": 1});
@@ -70,13 +83,23 @@ async fn serve(stream: TcpStream, service: Service) {
     }
 }
 
-/// A WAV file of so many seconds of silence, written by hand.
+fn transcript(text: &str) -> Vec<u8> {
+    // Inline data is as good as a block.
+    format!("{}\n", json!({"type": "transcript", "data": {"text": text}})).into_bytes()
+}
+
+/// A WAV file of so many seconds of silence at 16 kHz, written by hand.
 fn wav(seconds: u32) -> Vec<u8> {
-    let bytes = seconds * 32_000;
+    wav_at(16_000, 16, seconds)
+}
+
+fn wav_at(rate: u32, bits: u32, seconds: u32) -> Vec<u8> {
+    let bytes = seconds * rate * bits / 8;
     let mut file = b"RIFF".to_vec();
     file.extend((36 + bytes).to_le_bytes());
     file.extend(b"WAVEfmt ");
-    for (value, size) in [(16_u32, 4), (1, 2), (1, 2), (16_000, 4), (32_000, 4), (2, 2), (16, 2)] {
+    let format = [(16_u32, 4), (1, 2), (1, 2), (rate, 4), (rate * bits / 8, 4), (bits / 8, 2), (bits, 2)];
+    for (value, size) in format {
         file.extend(&value.to_le_bytes()[..size]);
     }
     file.extend(b"data");
@@ -129,6 +152,8 @@ async fn what_is_no_speech_does_nothing_and_is_told() {
         (wav(60), "the audio lasts 60 s; at most 30 s are taken"),
         (wav(1)[..20_000].to_vec(), "no WAV file"),
         (b"OggS".to_vec(), "no WAV file"),
+        (wav_at(16_000, 8, 1), "1 channels of 8 bits at 16000 Hz; expected"),
+        (wav_at(96_000, 16, 1), "16 bits at 96000 Hz; expected"),
         (Vec::new(), "no WAV file"),
     ]
     .into_iter()
@@ -164,4 +189,61 @@ async fn a_service_that_is_gone_or_silent_is_told_and_the_text_comes_anyway() {
     assert_eq!(last["final"], true, "{last}");
     assert!(mute.commands(0).is_empty());
     mute.stop().await;
+}
+
+/// The answer comes when nobody waits for it any more: it is no command.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_answers_after_the_time_out_moves_nothing() {
+    let late = Service::Late("turn off the light", Duration::from_millis(1_300));
+    let house = house(late, Service::Speaks).await;
+    send(&house, "kitchen", wav(1)).await;
+    let told = text(&house, "kitchen", 0).await;
+    assert!(told["error"].as_str().is_some_and(|error| error.contains("within 1 s")), "{told}");
+    // The second one ends later than the first one's answer came.
+    send(&house, "kitchen", wav(1)).await;
+    text(&house, "kitchen", 1).await;
+    assert!(house.commands(0).is_empty(), "{:?}", house.commands(0));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spoken_yes_decides_nothing_while_an_approval_waits() {
+    let house =
+        house(Service::HearsByLength(&["unlock the front door", "yes", "approve it"]), Service::Speaks).await;
+    send(&house, "kitchen", wav(1)).await;
+    text(&house, "kitchen", 0).await;
+    let approval = house.approval().await;
+    for (number, seconds) in [(1, 2), (2, 3)] {
+        send(&house, "kitchen", wav(seconds)).await;
+        text(&house, "kitchen", number).await;
+    }
+    assert!(house.commands(0).is_empty(), "{:?}", house.commands(0));
+    assert_eq!(house.approval().await["approval_id"], approval["approval_id"], "it still waits");
+    house.stop().await;
+}
+
+/// Ten minutes of silence on a broker without a limit: told where they fit, not taken where they do not, and the house
+/// is there afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_minutes_of_silence_are_refused() {
+    let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
+    let stt = start(Service::Hears("turn off the light")).await;
+    let dir = tempfile::tempdir().expect("a directory");
+    let settings = format!(
+        "[mqtt]\nbroker = \"external\"\nport = {}\n[voice.speech]\nstt = \"{stt}\"\n",
+        mosquitto.address.port()
+    );
+    let daemon = Daemon::start(dir.path(), &settings).await;
+    let recorder = Recorder::start(mosquitto.address, None).await;
+    let audio = "homeloop/home/voice/kitchen/audio";
+    // The first is more than homeloop takes from any broker.
+    for silence in [wav_at(16_000, 16, 600), wav_at(8_000, 16, 600)] {
+        recorder.link.publish(Publish::new(audio, silence)).await.expect("published");
+    }
+    let heard = "homeloop/home/voice/kitchen/text";
+    let told = recorder.wait(heard, |message| message.topic == heard).await;
+    let told: Value = serde_json::from_slice(&told.payload).expect("JSON");
+    assert!(told["error"].as_str().is_some_and(|error| error.contains("lasts 600 s")), "{told}");
+    assert_eq!(daemon.get("/readyz").await["ready"], true);
+    daemon.kill().await;
 }
