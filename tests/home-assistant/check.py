@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -16,12 +17,14 @@ import paho.mqtt.client as mqtt
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.environ["PEERS"])
 from ha_api import HA  # noqa: E402
+import phone  # noqa: E402
 
 MQTT_PORT = int(os.environ["MQTT_PORT"])
 HTTP_PORT = int(os.environ.get("HOMELOOP_HTTP_PORT", "18124"))
 WYOMING_PORT = int(os.environ.get("HOMELOOP_WYOMING_PORT", "18500"))
 HA_URL = f"http://127.0.0.1:{os.environ['HA_PORT']}"
 TOKEN_FILE = os.environ["PEERS_DIR"] + "/run/ha.token"
+CONFIG = os.environ["HA_CONFIG"]
 SENTENCES = int(os.environ.get("SENTENCES", "200"))
 failed = []
 
@@ -85,11 +88,11 @@ class Devices:
 class Homeloop:
     """The demo of the real binary, with settings, on the broker port that Home Assistant knows."""
 
-    def __init__(self, settings):
+    def __init__(self, settings, wyoming="127.0.0.1"):
         self.file = tempfile.NamedTemporaryFile("w", suffix=".toml", delete=False)
         self.file.write(
             f'[mqtt.embedded]\nbind = "127.0.0.1:{MQTT_PORT}"\n[http]\nbind = "127.0.0.1:{HTTP_PORT}"\n'
-            f'[voice.wyoming]\nenabled = true\nbind = "127.0.0.1:{WYOMING_PORT}"\n' + settings
+            f'[voice.wyoming]\nenabled = true\nbind = "{wyoming}:{WYOMING_PORT}"\n' + settings
         )
         self.file.close()
         self.process = subprocess.Popen(
@@ -145,9 +148,11 @@ async def state(ha, entity, value):
 
 
 async def conversation(ha, homeloop):
-    if not any(entry["title"] == "homeloop" for entry in await ha.entries("wyoming")):
-        flow = await ha.flow("wyoming", {"user": {"host": "127.0.0.1", "port": WYOMING_PORT}})
-        check("Wyoming is added by its config flow", flow["type"] == "create_entry", flow)
+    for entry in await ha.entries("wyoming"):
+        # Of an earlier run: Home Assistant has long given up trying it often.
+        await ha.rest("DELETE", "/api/config/config_entries/entry/" + entry["entry_id"])
+    flow = await ha.flow("wyoming", {"user": {"host": "127.0.0.1", "port": WYOMING_PORT}})
+    check("Wyoming is added by its config flow", flow["type"] == "create_entry", flow)
 
     async def agent():
         listed = await ha.cmd(type="conversation/agent/list", language="en")
@@ -183,14 +188,11 @@ async def conversation(ha, homeloop):
 
 async def blueprint(ha):
     """Home Assistant's own schemas read the blueprint and the automation that it makes."""
-    source = os.path.join(os.path.dirname(__file__), "../../deploy/home-assistant/approval_notification.yaml")
-    text = open(source).read()
-    path = "homeloop/approval_notification.yaml"
+    text = open(phone.DEPLOY + "/approval_notification.yaml").read()
+    path = phone.BLUEPRINT
     saved = await ha.cmd(type="blueprint/save", domain="automation", path=path, yaml=text, allow_override=True)
     check("the blueprint is valid", saved is not None, saved)
-    given = {"approval_event": "event.homeloop_approval", "notify_action": "notify.mobile_app_phone",
-             "decide_action": "rest_command.homeloop_decide"}
-    made = await ha.cmd(type="blueprint/substitute", domain="automation", path=path, input=given)
+    made = await ha.cmd(type="blueprint/substitute", domain="automation", path=path, input=phone.inputs())
     made = made["substituted_config"]
     valid = await ha.cmd(type="validate_config", **{part: made[part] for part in ("triggers", "conditions", "actions")})
     check("its triggers, conditions and actions are valid", all(part["valid"] for part in valid.values()), valid)
@@ -265,6 +267,57 @@ async def restart(homeloop, devices):
     check("nothing was done twice", len(devices.told) - before <= 1, devices.told[before:])
 
 
+def doctor():
+    """`homeloop doctor` says how it stands with Home Assistant, and what is wrong with a token."""
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = folder + "/wrong.token"
+        with open(wrong, "w") as file:
+            file.write("wrong\n")
+        for token, says in ((TOKEN_FILE, "gives"), (wrong, "refused the token")):
+            settings = folder + "/doctor.toml"
+            with open(settings, "w") as file:
+                file.write(f'state_dir = "{folder}"\n[hass]\nurl = "{HA_URL}"\ntoken_file = "{token}"\n')
+            run = subprocess.run([os.environ["HOMELOOP"], "doctor", "--json", "--config", settings], stdout=subprocess.PIPE)
+            found = [one for one in json.loads(run.stdout)["findings"] if one["check"] == "hass"]
+            check(f"doctor: {says}", found and says in found[0]["says"], found)
+
+
+def own_address():
+    """The address of this machine on its network, if it has one. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect(("192.0.2.1", 9))
+        return probe.getsockname()[0]
+    return None
+
+
+async def found_by_itself():
+    """The Wyoming server, announced on the network, is offered by Home Assistant without being typed in."""
+    address = own_address()
+    if not address:
+        print("skipped: this machine has no network, so nothing is announced")
+        return
+    homeloop = Homeloop("", address)
+    try:
+        async with HA() as ha:
+            async def offered():
+                flows = await ha.cmd(type="config_entries/flow/progress")
+                flows = [f for f in flows if f["handler"] == "wyoming" and f["context"]["source"] == "zeroconf"]
+                return [f for f in flows if f["context"]["title_placeholders"]["name"] == "homeloop"]
+
+            flows = await until("Home Assistant offers homeloop by zeroconf", offered, 60)
+            if flows:
+                done = await ha.rest("POST", "/api/config/config_entries/flow/" + flows[0]["flow_id"], json={})
+                check("and one click adds it", done["type"] == "create_entry", done)
+                await ha.rest("DELETE", "/api/config/config_entries/entry/" + done["result"]["entry_id"])
+    finally:
+        homeloop.stop()
+
+
+async def lock_again(homeloop):
+    result = await homeloop.call("POST", "/api/commands", {"text": "lock the front door"})
+    check("the door is locked again", [o["outcome"] for o in result["outcomes"]] == ["confirmed"], result)
+
+
 async def main():
     devices = Devices(asyncio.get_running_loop())
     homeloop = Homeloop("")
@@ -273,6 +326,10 @@ async def main():
             await our_device(ha)
             await blueprint(ha)
             await conversation(ha, homeloop)
+            await lock_again(homeloop)
+            phone.install_package(CONFIG, HTTP_PORT, homeloop.ready["token"])
+            await ha.cmd(type="call_service", domain="rest_command", service="reload")
+            await phone.decides(ha, homeloop, say, check, until)
             await latency(ha, devices)
         if "--stay" in sys.argv:
             print(f"homeloop stays: {json.dumps(homeloop.ready)}; end with Ctrl-C", flush=True)
@@ -286,8 +343,10 @@ async def main():
             await until("MQTT is back in Home Assistant", lambda: state(ha, "sensor.homeloop_status", "ready"), 60)
             await websocket(ha, homeloop, devices)
         await restart(homeloop, devices)
+        doctor()
     finally:
         homeloop.stop()
+    await found_by_itself()
     print(f"{len(failed)} failed" if failed else "all passed")
     return 1 if failed else 0
 
