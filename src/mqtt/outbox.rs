@@ -140,9 +140,11 @@ impl Outbox {
         let counters = &self.inner.counters;
         counters.rejections.fetch_add(1, Ordering::Relaxed);
         let Some(tell) = &rejected.tell else { return };
-        // The role keeps a rejection in a conversation from being read as a command.
+        // The role keeps a rejection in a conversation from being read as a command. The same words stand where each
+        // channel has its own: `reply` of a result, `text` of a conversation, `error` of a voice site.
+        let reason = rejected.reason.to_string();
         let body = serde_json::json!({
-            "exit": "rejected", "reply": rejected.reason.to_string(), "role": ANSWER_ROLE,
+            "exit": "rejected", "reply": reason, "text": reason, "error": reason, "final": true, "role": ANSWER_ROLE,
         });
         let body = Bytes::from(body.to_string());
         let publish = match tell {

@@ -177,7 +177,7 @@ async fn the_home_file_gives_its_entities_codes_and_tiers() {
     assert!(!approval.to_string().contains("8264153907"), "{approval}");
     daemon.decide(&approval, "approve").await;
     let result = daemon.result(&task).await;
-    assert_eq!(outcome(&result, LOCK), "confirmed", "{result}");
+    assert_eq!(result["outcomes"][0]["outcome"], "confirmed", "{result}");
     assert_eq!(server.called(LOCK).await["service_data"]["code"], "8264153907");
     assert!(!daemon.log().contains("8264153907") && !result.to_string().contains("8264153907"));
     let party = daemon.say("activate the party scene").await;

@@ -40,6 +40,11 @@ async fn sleep_mode_is_spoken_and_names_the_open_door() {
     let (kind, text) = say(&house, "I'm going to bed, set the house to sleep mode", "en-US", json!({})).await;
     assert_eq!(kind, "handled", "{text}");
     assert!(text.to_lowercase().contains("balcony door") && text.contains("open"), "{text}");
+    // As speech recognition writes it.
+    let said = "i'm going to bed set the house to sleep mode";
+    let (kind, text) = say(&house, said, "en", json!({})).await;
+    assert_eq!(kind, "handled", "{text}");
+    assert!(text.contains("alcony door"), "the same scene: {text}");
     let (kind, text) = say(&house, "把客厅灯关了窗帘拉上空调调到二十六度", "zh-CN", json!({})).await;
     assert_eq!(kind, "handled", "{text}");
     assert!(!text.is_ascii(), "answered in the language of the sentence: {text}");
