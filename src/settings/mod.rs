@@ -363,7 +363,8 @@ mod tests {
             ("models.mode", "clever", "mode"),
             ("ends.heater_minutes", "0", "ends.heater_minutes is \"0\""),
             ("voice.wyoming.answer_within_seconds", "0", "voice.wyoming.answer_within_seconds is \"0\""),
-            ("hass.url", "https://ha.lan", "hass.url is \"https://ha.lan\""),
+            ("hass.url", "ha.lan", "hass.url is \"ha.lan\""),
+            ("hass.url", "https://ha.lan", "hass.token_file is \"\""),
             ("hass.url", "http://ha.lan", "hass.token_file is \"\""),
             ("voice.wyoming.principal", "a b", "voice.wyoming.principal is \"a b\""),
         ] {
