@@ -140,6 +140,12 @@ pub struct Clause {
     pub pred_at: Option<usize>,
     /// Whether the first noun phrase came before the verb.
     pub np_first: bool,
+    /// Whether its time stands before everything but places: such a time is for what follows too.
+    pub times_first: bool,
+    /// Whether "now" is said in it.
+    pub now: bool,
+    /// Whether a sentence ended before it.
+    pub after_stop: bool,
 }
 
 impl Clause {
@@ -174,8 +180,52 @@ impl Clause {
     }
 
     pub fn is_empty(&self) -> bool {
-        let fresh = Clause { role: self.role, start: self.start, end: self.end, ..Clause::default() };
-        *self == fresh
+        *self == self.fresh()
+    }
+
+    /// A clause that says nothing, where this one stands.
+    fn fresh(&self) -> Clause {
+        Clause {
+            role: self.role,
+            start: self.start,
+            end: self.end,
+            now: self.now,
+            after_stop: self.after_stop,
+            ..Clause::default()
+        }
+    }
+
+    /// Whether it says nothing but some of these words.
+    fn only_says(&self, known: impl Fn(&Word) -> bool) -> bool {
+        let fresh = Clause { words: self.words.clone(), ..self.fresh() };
+        !self.words.is_empty() && self.words.iter().all(known) && *self == fresh
+    }
+
+    /// Whether it takes back what was said before: "never mind".
+    pub fn retracts(&self) -> bool {
+        self.only_says(|word| *word == Word::NeverMind)
+    }
+
+    /// Whether it says what is to be left as it is: "don't turn off the tv", "leave the kitchen on".
+    pub fn spares(&self) -> bool {
+        let left = |state: &StateWord| {
+            matches!(
+                state,
+                StateWord::On
+                    | StateWord::Off
+                    | StateWord::Open
+                    | StateWord::Closed
+                    | StateWord::Playing
+                    | StateWord::Running
+            )
+        };
+        let keeps = self.word(Word::Keep)
+            && self.states.iter().all(left)
+            && self.preds.iter().all(|pred| *pred == Pred::Set)
+            && !self.has_value()
+            && self.attributes.is_empty()
+            && self.times.is_empty();
+        self.word(Word::Not) || keeps
     }
 
     /// Only a light verb so far: what follows completes it.
@@ -214,19 +264,12 @@ impl Clause {
         self.pred_at = self.pred_at.or(other.pred_at);
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
+        self.now |= other.now;
     }
 
     /// Whether it says nothing but that what came before was wrong: "no", 不对.
     pub fn only_corrects(&self) -> bool {
-        let fresh = Clause {
-            role: self.role,
-            start: self.start,
-            end: self.end,
-            words: self.words.clone(),
-            ..Clause::default()
-        };
-        let corrects = |word: &Word| matches!(word, Word::No | Word::Correction);
-        !self.words.is_empty() && self.words.iter().all(corrects) && *self == fresh
+        self.only_says(|word| matches!(word, Word::No | Word::Correction))
     }
 
     /// Replaces what `other` names anew: the last thing, or its place, the values, the times.

@@ -1,5 +1,7 @@
 //! What a sentence asks for: the order in which its readings are tried, and the clauses put together.
 
+use chrono::NaiveDateTime;
+
 use crate::home::House;
 
 use super::answer::Asker;
@@ -9,8 +11,10 @@ use super::index::HouseIndex;
 use super::lexicon::Lexicon;
 use super::scope::named_areas;
 use super::time::Time;
+use super::timing::{ends, in_time};
 use super::understand::{Request, Sentence};
 use super::understanding::{Intent, RefuseReason, Understanding};
+use super::vocabulary::Word;
 
 /// Everything that reading a sentence needs.
 pub struct Command<'a> {
@@ -34,8 +38,16 @@ pub struct Running {
     pub times: Vec<Time>,
     /// Our question, if one clause is ambiguous.
     pub asked: Option<(String, Pending)>,
-    /// Entities acted on by the clause before: "it".
+    /// Entities acted on by the clause before, or that the condition is about: "it".
     pub last: Vec<usize>,
+    /// Everything that the clauses read so far acted on.
+    pub named: Vec<usize>,
+    /// What other clauses say is not to be touched.
+    pub spared: Vec<usize>,
+    /// The days of the clause before; a clock time alone is on these.
+    pub days: Vec<Time>,
+    /// The moment of the clause before; a clock time of which no half of the day is said comes after it.
+    pub moment: Option<NaiveDateTime>,
     pub negated: bool,
 }
 
@@ -77,12 +89,36 @@ impl Command<'_> {
             .filter(|clause| clause.role != Role::Main)
             .find_map(|clause| named_areas(&clause.nps, self.index))
             .unwrap_or_default();
+        running.last = self.conditioned(clauses);
         let main: Vec<&Clause> = clauses.iter().filter(|clause| clause.role == Role::Main).collect();
+        if main.iter().any(|clause| clause.retracts()) {
+            return self.nothing("never_mind");
+        }
+        match self.spared(&main) {
+            Ok(spared) => running.spared = spared,
+            Err(stop) => return *stop,
+        }
+        // "Turn on the fan above 25 degrees" waits for something; "to at least 25" sets it.
+        let waits = |clause: &&Clause| {
+            (clause.word(Word::Above) || clause.word(Word::Below))
+                && !clause.values.is_empty()
+                && !clause.word(Word::To)
+        };
+        if main.iter().any(waits) {
+            let reply = self.say("condition", &[]);
+            return Understanding::Refuse { reply, reason: RefuseReason::Condition };
+        }
         let alone = main.len() == 1;
+        let mut before: Option<&Clause> = None;
         for clause in main {
-            if let Err(stop) = self.clause(clause, &mut running, alone) {
+            if before.is_some_and(|before| ends(before, clause)) {
+                continue;
+            }
+            let clause_at_its_time = in_time(clause, &mut running);
+            if let Err(stop) = self.clause(&clause_at_its_time, &mut running, alone) {
                 return *stop;
             }
+            before = Some(clause);
         }
         if let Some((question, mut pending)) = running.asked {
             pending.rest = running.intents;
@@ -92,6 +128,17 @@ impl Command<'_> {
             return if running.negated { self.nothing("negated") } else { self.not_understood(Vec::new()) };
         }
         Understanding::Act(running.intents)
+    }
+
+    /// What the condition of a sentence is about: "if the coffee maker is on, turn it off".
+    fn conditioned(&self, clauses: &[Clause]) -> Vec<usize> {
+        let asker = Asker { command: self };
+        clauses
+            .iter()
+            .filter(|clause| matches!(clause.role, Role::If | Role::Unless))
+            .map(|clause| asker.subject(clause))
+            .find(|items| !items.is_empty())
+            .unwrap_or_default()
     }
 
     /// Looks at the conditions of a sentence: a standing rule is refused, an `if` is looked at now.

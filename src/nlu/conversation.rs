@@ -29,7 +29,7 @@ impl Command<'_> {
         if let Some(understanding) = self.taken_back(&words) {
             return Some(understanding);
         }
-        if only(Word::NeverMind) {
+        if only(Word::NeverMind) || retracted(&sentence.row) {
             return Some(self.nothing("never_mind"));
         }
         if let Some(pending) = &self.dialogue.pending
@@ -379,6 +379,23 @@ fn only_on(intent: &Intent, entities: &[EntityId]) -> Intent {
         | Intent::History(_)
         | Intent::StopAll => intent.clone(),
     }
+}
+
+/// "Turn off the desk lamp, never mind", "…, no": whether the end takes the sentence back.
+fn retracted(row: &[Span]) -> bool {
+    let says = |span: &Span| !(span.is_mark() || span.word(Word::Filler) || span.word(Word::Polite));
+    let retracts = |span: &Span| span.word(Word::NeverMind) || span.word(Word::No);
+    let Some(last) = row.iter().rposition(|span| retracts(span) || says(span)) else { return false };
+    let (Some(end), Some(before)) = (row.get(last), last.checked_sub(1).and_then(|before| row.get(before)))
+    else {
+        return false;
+    };
+    // "¿no?" asks for a nod.
+    let asks = row.last().is_some_and(|span| span.is_mark() && span.word(Word::Asks));
+    let parted = before.is_mark();
+    let long = end.end - end.start > 1 && !before.word(Word::And);
+    let said = row.iter().take(last).any(says);
+    said && !asks && ((end.word(Word::NeverMind) && (parted || long)) || (end.word(Word::No) && parted))
 }
 
 /// The spans that say something.

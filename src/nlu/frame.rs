@@ -313,6 +313,15 @@ fn direction(clause: &Clause, pred: Pred) -> Option<bool> {
     if set && clause.word(Word::Up) {
         return Some(true);
     }
+    // "Open the blinds a little"
+    if clause.word(Word::Little) && !clause.has_value() {
+        if matches!(pred, Pred::Open | Pred::OnOrOpen) {
+            return Some(true);
+        }
+        if matches!(pred, Pred::Close | Pred::OffOrClose) {
+            return Some(false);
+        }
+    }
     (set && clause.word(Word::Down)).then_some(false)
 }
 

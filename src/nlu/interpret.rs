@@ -13,7 +13,7 @@ use super::resolve::{Found, Resolver};
 use super::scope::{distributed, named_areas, scoped};
 use super::time::Time;
 use super::timing::bare_clock_as_value;
-use super::understanding::{Intent, RefuseReason, ScheduleChoice, Understanding};
+use super::understanding::{Intent, RefuseReason, Understanding};
 use super::vocabulary::{Class, Pred, Word};
 
 /// What the noun phrases of a clause were found to mean together.
@@ -34,7 +34,7 @@ impl Command<'_> {
         if clause.question.is_some() && clause.preds.is_empty() {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
-        if clause.word(Word::Not) {
+        if clause.word(Word::Not) || (clause.spares() && (!alone || self.is_kept(clause, running))) {
             running.negated = true;
             return Ok(());
         }
@@ -46,7 +46,11 @@ impl Command<'_> {
             && clause.preds.iter().all(starts)
             && clause.nps.is_empty()
         {
-            return self.occasion(*occasion, running, alone);
+            let intents: Vec<Intent> = self.occasion(*occasion, alone)?.into_iter().collect();
+            for intent in self.timed(clause, &Frame::question(), intents, running)? {
+                push(&mut running.intents, intent);
+            }
+            return Ok(());
         }
         let leading =
             clause.times.iter().all(|time| !matches!(time, Time::For(_))) && !clause.has_predicate();
@@ -64,40 +68,6 @@ impl Command<'_> {
             return Ok(());
         }
         self.command_clause(&bare_clock_as_value(clause), running)
-    }
-
-    /// "Cancel the desk lamp schedule".
-    fn cancelled(&self, clause: &Clause) -> Option<Result<Intent, Stop>> {
-        let scheduled = |noun: &Noun| noun.classes.contains(&Class::Schedule);
-        let named = clause.nps.iter().any(|np| np.nouns.iter().any(scheduled));
-        if !named || !(clause.pred(Pred::Cancel) || clause.pred(Pred::Remove)) {
-            return None;
-        }
-        let frame = Frame::question();
-        let resolver = self.resolver(&frame, &Running::default());
-        let mut of = Vec::new();
-        for np in &clause.nps {
-            let mut np = np.clone();
-            np.nouns.retain(|noun| !scheduled(noun));
-            if !np.unknown.is_empty() {
-                return Some(Err(Box::new(self.unknown(&np.text()))));
-            }
-            if !np.nouns.is_empty() {
-                let found = resolver.asked(&np, &|item| !item.entity.actions.is_empty());
-                of.extend(
-                    found
-                        .iter()
-                        .filter_map(|item| self.index.items.get(*item))
-                        .map(|item| item.entity.id.clone()),
-                );
-            }
-        }
-        let all = clause.word(Word::All) || clause.nps.iter().any(|np| np.all);
-        Some(Ok(Intent::ScheduleCancel(match (of.is_empty(), all) {
-            (false, _) => ScheduleChoice::Of(of),
-            (true, true) => ScheduleChoice::All,
-            (true, false) => ScheduleChoice::Any,
-        })))
     }
 
     fn command_clause(&self, clause: &Clause, running: &mut Running) -> Result<(), Stop> {
@@ -159,7 +129,8 @@ impl Command<'_> {
     fn no_leftovers(&self, clause: &Clause, frame: &Frame) -> Result<(), Stop> {
         let counted = clause.values.iter().any(|value| !matches!(value, Value::Duration(_)));
         let valued = counted || frame.color.is_some() || frame.white.is_some();
-        let odd = clause.words.iter().any(|word| is_odd(*word));
+        let several = clause.nps.iter().any(|np| np.plural || np.all) || clause.word(Word::All);
+        let odd = clause.words.iter().any(|word| is_odd(*word) && !(*word == Word::Other && several));
         let choice = clause.word(Word::Or) && frame.pred != Pred::Toggle;
         let colors = clause.colors.iter().any(|color| Some(*color) != frame.color);
         // "Turn on the lamp 25" says no share of anything.
@@ -175,7 +146,7 @@ impl Command<'_> {
         Ok(())
     }
 
-    fn resolver<'b>(&'b self, frame: &'b Frame, running: &Running) -> Resolver<'b> {
+    pub fn resolver<'b>(&'b self, frame: &'b Frame, running: &Running) -> Resolver<'b> {
         Resolver {
             house: self.house,
             index: self.index,
@@ -188,20 +159,38 @@ impl Command<'_> {
 
     /// The intents of one frame: every noun phrase resolved, exclusions taken away, actions planned.
     fn frame(&self, clause: &Clause, frame: &Frame, running: &mut Running) -> Result<Vec<Intent>, Stop> {
-        let resolver = self.resolver(frame, running);
         let (nps, excluded) = scoped(clause, frame);
-        let nps = distributed(&nps);
+        let mut nps = distributed(&nps);
+        let others = if excluded.is_empty() { self.not_the_others(clause, frame, running)? } else { None };
+        if let Some(others) = &others {
+            // "The others" are not only those of the room of the one.
+            running.areas.clear();
+            for np in &mut nps {
+                np.all = true;
+            }
+            if nps.is_empty() {
+                nps.push(self.like(others));
+            }
+        }
+        let resolver = self.resolver(frame, running);
+        let excluding = !excluded.is_empty() || !running.spared.is_empty();
         let Collected { mut items, mut intents, several } =
-            self.collected(clause, &nps, !excluded.is_empty(), &resolver, running)?;
-        let mut except: Vec<usize> = Vec::new();
+            self.collected(clause, &nps, excluding, &resolver, running)?;
+        let mut except = others.unwrap_or_default();
         for np in &excluded {
             match resolver.excluded(np) {
                 Some(found) => except.extend(found),
                 None => return Err(Box::new(self.unknown(&np.text()))),
             }
         }
-        items.retain(|item| !except.contains(item));
+        let found = items.len();
+        items.retain(|item| !except.contains(item) && !running.spared.contains(item));
+        if items.is_empty() && found > 0 && several.is_none() && intents.is_empty() {
+            running.negated = true;
+            return Ok(intents);
+        }
         if !items.is_empty() {
+            running.named.extend(&items);
             let areas = named_areas(&nps, self.index).unwrap_or_else(|| resolver.areas(&items));
             let actions = self.plan(frame, &items, &resolver)?;
             running.areas = areas;
@@ -238,7 +227,8 @@ impl Command<'_> {
             self.collect(resolver.find(&np), &np, &mut collected)?;
         } else if nps.is_empty() {
             // "… on at seven and off at nine": the same thing.
-            let same = pronoun || frame.implied().is_none();
+            let goes_on = clause.preds.is_empty() && clause.states.is_empty() && clause.remarks.is_empty();
+            let same = pronoun || goes_on || frame.implied().is_none();
             let found = if same && !running.last.is_empty() {
                 Found::Items(running.last.clone())
             } else {
@@ -253,7 +243,7 @@ impl Command<'_> {
             let found = if np.is_place() && np.nouns.is_empty() {
                 self.placed(resolver, &np, running, pronoun)
             } else {
-                np.all |= excluding;
+                np.all |= excluding && (nps.len() == 1 || np.plural);
                 if frame.remark { resolver.remarked_at(&np) } else { resolver.find(&np) }
             };
             self.collect(found, &np, &mut collected)?;
@@ -394,6 +384,7 @@ fn is_odd(word: Word) -> bool {
         word,
         Word::Until
             | Word::Other
+            | Word::NeverMind
             | Word::HowMany
             | Word::Which
             | Word::Who

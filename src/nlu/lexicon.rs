@@ -81,6 +81,8 @@ pub struct Lexicon {
     pub decimal_comma: bool,
     /// Whether "and" stands between tens and ones.
     pub and_in_tens: bool,
+    /// Whether it has words of their own for days of the week as a habit ("montags").
+    pub says_habits: bool,
     pub number_words: HashMap<String, f64>,
     /// Numbers of several words by their first one, longest first.
     pub number_phrases: HashMap<String, Vec<(Vec<String>, f64)>>,

@@ -15,12 +15,14 @@
 
 mod act;
 mod answer;
+mod cancel;
 mod clause;
 mod command;
 mod compound;
 mod conversation;
 mod describe;
 mod dialogue;
+mod exclusion;
 mod frame;
 mod free;
 mod history;

@@ -2,23 +2,20 @@
 
 use crate::home::{Action, Domain, Verb};
 
-use super::command::{Command, Running, Stop, push};
+use super::command::{Command, Stop};
 use super::understanding::Intent;
 use super::vocabulary::Occasion;
 
 impl Command<'_> {
-    /// Runs the scene of an occasion. Where none fits, a remark that stands alone is not understood, and one beside
-    /// a command says nothing more.
-    pub fn occasion(&self, occasion: Occasion, running: &mut Running, alone: bool) -> Result<(), Stop> {
+    /// What runs the scene of an occasion. Where none fits, a remark that stands alone is not understood, and one
+    /// beside a command says nothing more.
+    pub fn occasion(&self, occasion: Occasion, alone: bool) -> Result<Option<Intent>, Stop> {
         let words = self.lexicon.scenes.iter().filter(|(known, _)| *known == occasion);
         let words: Vec<&[String]> = words.flat_map(|(_, names)| names).map(Vec::as_slice).collect();
         match self.scene_of_the_house(&words).or_else(|| self.scene_entity(&words)) {
-            Some(intent) => {
-                push(&mut running.intents, intent);
-                Ok(())
-            }
+            Some(intent) => Ok(Some(intent)),
             None if alone => Err(Box::new(self.not_understood(Vec::new()))),
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 

@@ -159,10 +159,19 @@ impl Resolver<'_> {
     /// "Everything": what may be switched without a thought; never locks, alarm, climate, freezers, routers.
     fn everything(&self, np: &Np) -> Found {
         let closing = matches!(self.frame.pred, Pred::Open | Pred::Close);
+        let sweeps =
+            |noun: &&Noun| noun.classes.contains(&Class::Everything) || noun.classes.contains(&Class::Device);
+        let placed = |noun: &&Noun| {
+            noun.targets.iter().any(|target| matches!(target, Target::Area(_) | Target::Floor(_)))
+        };
+        // "The garage" is a door too; beside "everything" it says where.
+        if let Some(odd) = np.nouns.iter().find(|noun| !sweeps(noun) && !placed(noun)) {
+            return Found::Unknown(odd.text.clone());
+        }
         let place = |item: &Item| {
             np.nouns
                 .iter()
-                .filter(|noun| noun.is_place())
+                .filter(|noun| !sweeps(noun) && placed(noun))
                 .all(|noun| noun.targets.iter().any(|target| self.in_target(item, *target)))
                 && np.places.iter().all(|word| self.place_word(item, *word))
         };
@@ -195,7 +204,7 @@ impl Resolver<'_> {
         match (items.is_empty(), off && !still.is_empty()) {
             (true, _) => Found::Nothing(np.text()),
             (false, true) => Found::Items(still),
-            (false, false) => Found::Items(items),
+            (false, false) => Found::Items(self.those_on(items)),
         }
     }
 
@@ -205,7 +214,10 @@ impl Resolver<'_> {
             return None;
         }
         let found = self.matching(np, &|_| true);
-        (!found.is_empty()).then(|| found.into_iter().map(|(item, _)| item).collect())
+        // 灯带 is a kind of light, and here the name of one.
+        let named = np.nouns.iter().any(Noun::has_entity_target);
+        let items = if named { self.best(found) } else { found.into_iter().map(|(item, _)| item).collect() };
+        (!items.is_empty()).then_some(items)
     }
 
     /// The kind of thing that the frame implies, as if it had been said.
@@ -252,13 +264,20 @@ impl Resolver<'_> {
         if items.is_empty() {
             return Found::Missing;
         }
-        self.one_or_all(items, &np, false)
+        match self.one_or_all(items, &np, false) {
+            Found::Items(items) => Found::Items(self.those_on(items)),
+            other => other,
+        }
     }
 
     /// A remark about a place that is named.
     pub fn remarked_at(&self, np: &Np) -> Found {
         if !np.unknown.is_empty() {
             return Found::Unknown(np.text());
+        }
+        // "The TV is too loud": that one, and not what is in the room.
+        if !np.is_place() {
+            return self.find(np);
         }
         let area = np.nouns.iter().flat_map(|noun| &noun.targets).find_map(|target| match target {
             Target::Area(area) => Some(*area),

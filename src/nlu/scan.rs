@@ -12,7 +12,8 @@ use super::index::HouseIndex;
 use super::lattice::Span;
 use super::lexicon::Lexicon;
 use super::text::Token;
-use super::vocabulary::Word;
+use super::time::Time;
+use super::vocabulary::{Pred, Word};
 
 /// Cuts `row` into clauses. `asking` says that the sentence is a question, where "open" is a state and no verb.
 pub fn clauses(
@@ -39,22 +40,39 @@ pub fn clauses(
     for position in 0..row.len() {
         scanner.step(position);
     }
-    scanner.close_clause(false);
+    scanner.close_clause(Break::None);
     merged(scanner.done)
 }
 
-/// A clause and whether a strong break ("then", a full stop) stands after it.
-type Cut = (Clause, bool);
+/// What stands after a clause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Break {
+    /// The verb of the next one, and nothing between.
+    None,
+    Comma,
+    And,
+    /// "Then", a full stop.
+    Strong,
+}
+
+type Cut = (Clause, Break);
 
 /// Joins clauses that say nothing by themselves to the ones beside them, and puts corrections in place.
 fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
     let mut clauses: Vec<Clause> = Vec::new();
     let mut waiting: Option<Clause> = None;
-    let mut last_strong = false;
+    let mut between = Break::None;
     let mut correcting = false;
-    for (mut clause, strong) in cuts {
+    let mut retracted = false;
+    for (mut clause, after) in cuts {
         if clause.only_corrects() {
             correcting = !clauses.is_empty();
+            continue;
+        }
+        if clause.retracts() {
+            clauses.clear();
+            waiting = None;
+            retracted = true;
             continue;
         }
         let corrects = std::mem::take(&mut correcting) || clause.word(Word::Correction);
@@ -67,10 +85,26 @@ fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
                 true if clause.nps.is_empty() => clauses.push(clause),
                 true => *last = clause,
             }
-            last_strong = strong;
+            between = after;
             continue;
         }
+        // "Turn off the lights, not the hallway", 只留灯带: what is not meant.
+        let spared = |word: &Word| matches!(word, Word::Not | Word::Keep);
+        if !complete
+            && clause.words.iter().any(spared)
+            && clause.values.is_empty()
+            && let Some(before) = clauses.last_mut()
+            && before.role == Role::Main
+        {
+            before.except.append(&mut clause.nps);
+            clause.words.retain(|word| !spared(word));
+        }
         match (complete, clauses.last_mut()) {
+            (true, Some(before))
+                if between != Break::Strong && waiting.is_none() && shares(before, &clause) =>
+            {
+                before.absorb(clause);
+            }
             (true, _) => {
                 if clause.role == Role::Main
                     && let Some(before) = waiting.take()
@@ -79,15 +113,17 @@ fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
                 }
                 clauses.push(clause);
             }
-            (false, Some(last)) if !last_strong && waiting.is_none() && last.role == Role::Main => {
-                last.absorb(clause);
+            (false, Some(before))
+                if between != Break::Strong && waiting.is_none() && before.role == Role::Main =>
+            {
+                before.absorb(clause);
             }
             (false, _) => match &mut waiting {
                 Some(before) => before.absorb(clause),
                 None => waiting = Some(clause),
             },
         }
-        last_strong = strong;
+        between = after;
     }
     if let Some(rest) = waiting {
         match clauses.last_mut() {
@@ -95,7 +131,51 @@ fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
             Some(_) | None => clauses.push(rest),
         }
     }
+    // "… never mind", "… no": nothing of it is meant.
+    if correcting || (retracted && clauses.is_empty()) {
+        return vec![Clause { words: vec![Word::NeverMind], ..Clause::default() }];
+    }
     clauses
+}
+
+/// "Set the floor lamp and the desk lamp to 30 %": whether the value of a clause is also for the one before it, whose
+/// verb has none.
+fn shares(before: &Clause, clause: &Clause) -> bool {
+    let takes_value = |pred: &Pred| {
+        matches!(
+            pred,
+            Pred::Set
+                | Pred::Raise
+                | Pred::Lower
+                | Pred::Brighter
+                | Pred::Dimmer
+                | Pred::Louder
+                | Pred::Quieter
+                | Pred::Warmer
+                | Pred::Colder
+                | Pred::Faster
+                | Pred::Slower
+                | Pred::Open
+                | Pred::Close
+        )
+    };
+    let light = before.preds.iter().all(|pred| *pred == Pred::Set);
+    let plain = clause.role == Role::Main
+        && clause.preds.is_empty()
+        && clause.remarks.is_empty()
+        && clause.occasions.is_empty()
+        && clause.question.is_none()
+        && clause.nps.iter().any(|np| np.joined)
+        && (clause.states.is_empty() || light);
+    plain
+        && before.role == Role::Main
+        && !before.preds.is_empty()
+        && before.preds.iter().all(takes_value)
+        && before.states.is_empty()
+        && !before.has_value()
+        && !before.nps.is_empty()
+        && !before.spares()
+        && !clause.spares()
 }
 
 struct Scanner<'a> {
@@ -121,11 +201,11 @@ impl Scanner<'_> {
             self.clause.start = span.start;
         }
         self.clause.end = span.end;
+        self.clause.now |= span.word(Word::Now);
         if span.is_mark() {
             self.mark(span);
-        } else if let Some(time) = span.time() {
-            self.close_np();
-            self.clause.times.push(time);
+        } else if let Some(time) = span.time().filter(|_| !self.is_little(span)) {
+            self.time(time);
         } else if let Some(noun) = self.as_noun(span, position) {
             self.noun(noun, span);
         } else if let Some(value) = span.value() {
@@ -138,6 +218,21 @@ impl Scanner<'_> {
         }
     }
 
+    /// 关上一点 is a little, and no one o'clock, which stands before the verb.
+    fn is_little(&self, span: &Span) -> bool {
+        self.han && span.word(Word::Little) && !self.clause.preds.is_empty()
+    }
+
+    fn time(&mut self, time: Time) {
+        self.close_np();
+        let clause = &mut self.clause;
+        if clause.times.is_empty() {
+            clause.times_first =
+                clause.preds.is_empty() && clause.states.is_empty() && clause.nps.iter().all(Np::is_place);
+        }
+        clause.times.push(if self.excepting { time.excluded() } else { time });
+    }
+
     fn text(&self, span: &Span) -> String {
         super::text::joined(self.tokens.get(span.start..span.end).unwrap_or(&[]))
     }
@@ -146,7 +241,7 @@ impl Scanner<'_> {
         let text = self.text(span);
         match text.as_str() {
             "," | "、" | "，" | "-" | "–" | "—" | "/" | "(" | ")" | "\"" | ":" => {
-                self.separate(false);
+                self.separate(Break::Comma);
                 if self.han {
                     self.excepting = false;
                 }
@@ -155,29 +250,35 @@ impl Scanner<'_> {
                 if text == "?" {
                     self.clause.words.push(Word::Asks);
                 }
-                self.separate(true);
+                self.separate(Break::Strong);
+                self.clause.after_stop = true;
             }
             _ => {}
         }
     }
 
     /// Ends the clause; whether it stands alone is decided when all are known.
-    fn separate(&mut self, strong: bool) {
-        let excepting = self.excepting && !strong;
-        self.close_clause(strong);
+    fn separate(&mut self, after: Break) {
+        let excepting = self.excepting && after != Break::Strong;
+        self.close_clause(after);
         self.excepting = excepting;
         self.joined = true;
     }
 
-    fn close_clause(&mut self, strong: bool) {
+    fn close_clause(&mut self, after: Break) {
         self.close_np();
         let clause = std::mem::take(&mut self.clause);
         if clause.is_empty() {
-            if strong && let Some(last) = self.done.last_mut() {
-                last.1 = true;
+            self.clause.after_stop = clause.after_stop;
+            // ", and" is an "and".
+            if after != Break::None
+                && let Some((_, last)) = self.done.last_mut()
+                && *last != Break::Strong
+            {
+                *last = after;
             }
         } else {
-            self.done.push((clause, strong));
+            self.done.push((clause, after));
         }
         self.linked = false;
         self.excepting = false;

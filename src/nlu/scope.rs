@@ -10,6 +10,14 @@ use super::vocabulary::{Class, Word};
 pub fn scoped(clause: &Clause, frame: &Frame) -> (Vec<Np>, Vec<Np>) {
     let mut nps = frame.nps.clone();
     let mut except = frame.except.clone();
+    // 除了灯带客厅的灯都关了: the last phrase is what the verb acts on.
+    if nps.is_empty()
+        && except.len() > 1
+        && let Some(mut thing) = except.pop_if(|last| !last.joined)
+    {
+        thing.all = true;
+        nps.push(thing);
+    }
     if nps.is_empty()
         && let [excluded] = except.as_mut_slice()
     {

@@ -1,5 +1,7 @@
 //! Clock times, days, dates and delays, as they stand in a sentence. What they mean together is `when`'s.
 
+mod days;
+
 use super::number::Numbers;
 use super::text::Kind;
 use super::understanding::Weekdays;
@@ -14,8 +16,19 @@ pub enum Time {
     For(u64),
     Clock(Clock),
     Day(DayWord),
-    /// Daily, or on the days that follow.
-    Every(Option<Weekdays>),
+    /// Daily, or on these days; with the part of the day that was said with it ("every evening").
+    Every {
+        days: Option<Weekdays>,
+        part: Option<Word>,
+    },
+    /// But not on these days; `None` where it is no day of the week.
+    NotOn(Option<Weekdays>),
+    /// From one clock time to another: understood, and no schedule of ours. Of bare numbers it may be no time at all;
+    /// `to` is the second one.
+    Range {
+        bare: bool,
+        to: u32,
+    },
     /// Again and again after so many seconds: understood, and no schedule of ours.
     Rhythm(u64),
     /// Sunset, sunrise: understood, and not held by the scheduler.
@@ -33,6 +46,59 @@ pub struct Clock {
     pub half_known: bool,
     /// A number after "at" and no more: it may be no time at all.
     pub bare: bool,
+    /// After the midnight of the evening that was said: "tonight at half past twelve".
+    pub next_day: bool,
+}
+
+impl Clock {
+    pub fn at(hour: u32, minute: u32) -> Self {
+        Self { hour, minute, half_known: hour > 12 || hour == 0, bare: false, next_day: false }
+    }
+
+    /// With the part of the day that was said beside it; `None` where they do not go together.
+    pub fn in_part(self, part: Word) -> Option<Self> {
+        let night = part == Word::Evening && (self.hour < 5 || self.hour == 12);
+        let after_noon = matches!(part, Word::Afternoon | Word::Evening) && self.hour < 12 && !night;
+        let later = after_noon || (part == Word::Noon && self.hour < 4);
+        let contradicts = after_noon || (part == Word::Morning && self.hour >= 12);
+        if self.half_known {
+            return (!contradicts).then_some(Self { next_day: self.next_day || night, ..self });
+        }
+        let midnight = self.hour == 12 && matches!(part, Word::Evening | Word::Morning | Word::Midnight);
+        let hour = match (midnight, later) {
+            (true, _) => 0,
+            (false, true) => self.hour + 12,
+            (false, false) => self.hour,
+        };
+        Some(Self { hour, half_known: true, next_day: night, ..self })
+    }
+}
+
+impl Time {
+    /// Whether it says on which days.
+    pub fn names_day(&self) -> bool {
+        matches!(self, Time::Every { .. } | Time::NotOn(_))
+            || matches!(self, Time::Day(day) if !matches!(day, DayWord::Part(_)))
+    }
+
+    /// "… except on Sunday": a day that is left out.
+    pub fn excluded(self) -> Self {
+        match self {
+            Time::Day(DayWord::Weekday(day)) => {
+                Time::NotOn(Some(Weekdays(std::array::from_fn(|index| index == day as usize))))
+            }
+            Time::Every { days: Some(days), part: None } => Time::NotOn(Some(days)),
+            Time::Every { .. } | Time::Day(_) => Time::NotOn(None),
+            Time::After(_)
+            | Time::For(_)
+            | Time::Clock(_)
+            | Time::NotOn(_)
+            | Time::Range { .. }
+            | Time::Rhythm(_)
+            | Time::Sun
+            | Time::NoClock => self,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,15 +134,7 @@ const MONTHS: [Word; 12] = [
     Word::December,
 ];
 
-const WEEKDAYS: [Word; 7] = [
-    Word::Monday,
-    Word::Tuesday,
-    Word::Wednesday,
-    Word::Thursday,
-    Word::Friday,
-    Word::Saturday,
-    Word::Sunday,
-];
+const PARTS: [Word; 5] = [Word::Morning, Word::Noon, Word::Afternoon, Word::Evening, Word::Midnight];
 
 impl Numbers<'_> {
     /// The time expression that begins at `at`, and how many tokens it takes.
@@ -100,8 +158,8 @@ impl Numbers<'_> {
         if let Some((seconds, length)) = self.rhythm(at) {
             return Some((Time::Rhythm(seconds), length));
         }
-        if let Some((days, length)) = self.every(at) {
-            return Some((Time::Every(days), length));
+        if let Some(every) = self.every(at).or_else(|| self.range(at)) {
+            return Some(every);
         }
         if let Some(length) = self.word(at, Word::Sun) {
             return Some((Time::Sun, length));
@@ -143,32 +201,18 @@ impl Numbers<'_> {
         wrong(Some(hour), Some(0)).then_some(end - at)
     }
 
-    fn every(&self, at: usize) -> Option<(Option<Weekdays>, usize)> {
-        for (word, days) in [(Word::Workdays, Weekdays::WORKDAYS), (Word::Weekend, Weekdays::WEEKEND)] {
-            if let Some(length) = self.word(at, word) {
-                return Some((Some(days), length));
-            }
-        }
-        let every = self.word(at, Word::Every)?;
-        let mut end = at + every;
-        let mut days = [false; 7];
-        let mut some = false;
-        loop {
-            let from = if some { end + self.word(end, Word::And).unwrap_or(0) } else { end };
-            let Some((day, length)) = self.weekday(from) else { break };
-            if let Some(slot) = days.get_mut(day as usize) {
-                *slot = true;
-            }
-            some = true;
-            end = from + length;
-        }
-        // "Every light" is no time; "every day" is.
-        let all = self.word(at, Word::All).unwrap_or(0);
-        (some || every > all).then(|| (some.then_some(Weekdays(days)), end - at))
-    }
-
-    fn weekday(&self, at: usize) -> Option<(u32, usize)> {
-        (0u32..).zip(WEEKDAYS).find_map(|(index, word)| self.word(at, word).map(|length| (index, length)))
+    /// "From seven to nine".
+    fn range(&self, at: usize) -> Option<(Time, usize)> {
+        let half =
+            |end: usize| end + self.word(end, Word::Pm).or_else(|| self.word(end, Word::Am)).unwrap_or(0);
+        let until = |end: usize| self.word(end, Word::To).or_else(|| self.word(end, Word::Until));
+        let from = at + self.word(at, Word::From)?;
+        let first = half(self.clock_digits(from, true)?.2);
+        let to = first + until(first)?;
+        let (hour, _, last, _) = self.clock_digits(to, true)?;
+        let end = half(last);
+        let bare = first == from + 1 && end == to + 1;
+        Some((Time::Range { bare, to: hour }, end - at))
     }
 
     fn day(&self, at: usize) -> Option<(DayWord, usize)> {
@@ -183,7 +227,7 @@ impl Numbers<'_> {
                 return Some((day, length));
             }
         }
-        for word in [Word::Morning, Word::Noon, Word::Afternoon, Word::Evening, Word::Midnight] {
+        for word in PARTS {
             if let Some(length) = self.word(at, word) {
                 return Some((DayWord::Part(word), length));
             }
@@ -235,34 +279,26 @@ impl Numbers<'_> {
             part = Some(word);
             from += length;
         }
-        let (mut hour, mut minute, mut end, sure) = self.clock_digits(from, said > 0)?;
-        let mut half_known = hour > 12 || hour == 0;
-        let mut bare = end == from + 1 && self.tokens.get(from).is_some_and(|token| !token.key.contains(':'));
+        let (hour, minute, mut end, sure) = self.clock_digits(from, said > 0)?;
+        let colon = self.tokens.get(from).is_some_and(|token| token.key.contains(':'));
+        let mut clock = Clock { bare: end == from + 1 && !colon, ..Clock::at(hour, minute.min(59)) };
         if let Some(length) = self.word(end, Word::Pm) {
-            part = Some(Word::Afternoon);
-            bare = false;
+            let night = self.word(end, Word::Evening) == Some(length);
+            part = Some(if night { Word::Evening } else { Word::Afternoon });
+            clock.bare = false;
             end += length;
         } else if let Some(length) = self.word(end, Word::Am) {
             part = Some(Word::Morning);
-            bare = false;
+            clock.bare = false;
             end += length;
         } else if !sure {
             return None;
         }
-        match part {
-            Some(Word::Afternoon | Word::Evening) => {
-                hour = if hour < 12 { hour + 12 } else { hour };
-                half_known = true;
-            }
-            Some(Word::Morning | Word::Midnight) => {
-                hour = if hour == 12 { 0 } else { hour };
-                half_known = true;
-            }
-            Some(Word::Noon) => half_known = true,
-            Some(_) | None => {}
-        }
-        minute = minute.min(59);
-        (hour < 24 && !(bare && hour > 12)).then_some((Clock { hour, minute, half_known, bare }, end))
+        let placed = match part {
+            Some(part) => clock.in_part(part).unwrap_or(clock),
+            None => clock,
+        };
+        (placed.hour < 24 && !(placed.bare && placed.hour > 12)).then_some((placed, end))
     }
 
     /// Hour, minute, end, and whether this can be nothing but a time.

@@ -1,6 +1,6 @@
 //! Delays and clock times of a clause: what is scheduled, and what ends an action that lasts.
 
-use chrono::TimeDelta;
+use chrono::{NaiveDateTime, TimeDelta};
 
 use super::act;
 use super::clause::Clause;
@@ -13,6 +13,47 @@ use super::understanding::{Intent, RefuseReason, Understanding, When};
 use super::vocabulary::{Pred, Word};
 use super::when::{TimeFault, when};
 
+/// The clause at its time: a time that stands first is for the clauses after it too, and a clock time without a day is
+/// on the days of the clause before it.
+pub fn in_time(clause: &Clause, running: &mut Running) -> Clause {
+    let mut clause = clause.clone();
+    if clause.after_stop {
+        running.times.clear();
+        running.days.clear();
+        running.moment = None;
+    }
+    if clause.times.iter().any(|time| matches!(time, Time::Clock(_)))
+        && !clause.times.iter().any(Time::names_day)
+    {
+        let known = clause.times.iter().any(|time| matches!(time, Time::Clock(clock) if clock.half_known));
+        clause.times.extend(running.days.iter().map(|day| match day {
+            Time::Every { days, .. } if known => Time::Every { days: *days, part: None },
+            other => *other,
+        }));
+    }
+    let lasts = |time: &Time| matches!(time, Time::For(_));
+    if clause.times_first && clause.has_predicate() && !clause.times.iter().all(lasts) {
+        running.times = clause.times.iter().copied().filter(|time| !lasts(time)).collect();
+    }
+    if !clause.times.is_empty() {
+        running.days = clause.times.iter().copied().filter(Time::names_day).collect();
+    }
+    clause
+}
+
+/// 书房灯开半小时就关, "… for an hour and then turn it off": whether a clause only says what the length of the one before
+/// it says already.
+pub fn ends(before: &Clause, clause: &Clause) -> bool {
+    let lasts = before.times.iter().any(|time| matches!(time, Time::For(_)))
+        || before.values.iter().any(|value| matches!(value, Value::Duration(_)));
+    let (Some(did), Some(does)) = (Frame::of(before), Frame::of(clause)) else { return false };
+    let back = opposite(&did).is_some_and(|back| {
+        let off = |pred: Pred| matches!(pred, Pred::Off | Pred::OffOrClose);
+        back == does.pred || (off(back) && off(does.pred))
+    });
+    lasts && back && clause.nps.is_empty() && clause.times.is_empty() && !clause.has_value()
+}
+
 impl Command<'_> {
     /// Puts intents at the time that the clause, or a leading one, names.
     pub fn timed(
@@ -20,9 +61,13 @@ impl Command<'_> {
         clause: &Clause,
         frame: &Frame,
         intents: Vec<Intent>,
-        running: &Running,
+        running: &mut Running,
     ) -> Result<Vec<Intent>, Stop> {
-        let mut times = if clause.times.is_empty() { running.times.clone() } else { clause.times.clone() };
+        let mut times = match (clause.times.is_empty(), clause.now) {
+            (false, _) => clause.times.clone(),
+            (true, false) => running.times.clone(),
+            (true, true) => Vec::new(),
+        };
         // 打开风扇二十分钟
         times.extend(clause.values.iter().filter_map(|value| match value {
             Value::Duration(seconds) => Some(Time::For(*seconds)),
@@ -40,15 +85,25 @@ impl Command<'_> {
             Time::After(_)
             | Time::Clock(_)
             | Time::Day(_)
-            | Time::Every(_)
+            | Time::Every { .. }
+            | Time::NotOn(_)
+            | Time::Range { .. }
             | Time::Rhythm(_)
             | Time::Sun
             | Time::NoClock => None,
         });
         times.retain(|time| !matches!(time, Time::For(_)));
-        let at = |times: &[Time]| when(times, self.request.now).map_err(|fault| self.no_time(fault));
+        let after = running.moment;
+        let at = |times: &[Time]| {
+            let when = when(times, self.request.now).map_err(|fault| self.no_time(fault))?;
+            Ok::<When, Stop>(not_before(when, times, after))
+        };
         let Some(seconds) = lasting else {
-            return Ok(vec![Intent::Schedule { when: at(&times)?, intents }]);
+            let when = at(&times)?;
+            if let When::At { local } = when {
+                running.moment = Some(local);
+            }
+            return Ok(vec![Intent::Schedule { when, intents }]);
         };
         let back = self.reverse(frame, &intents).ok_or_else(|| self.no_time(TimeFault::Unclear))?;
         if times.is_empty() {
@@ -96,6 +151,19 @@ impl Command<'_> {
             }
         }
         Some(vec![Intent::Actions(actions)])
+    }
+}
+
+/// "On at 7 and off at 9", said at half past seven: the second comes after the first.
+fn not_before(when: When, times: &[Time], after: Option<NaiveDateTime>) -> When {
+    let either = times.iter().any(|time| matches!(time, Time::Clock(clock) if !clock.half_known));
+    match (when, after) {
+        (When::At { local }, Some(after)) if either && local < after => {
+            let later = |hours: i64| local.checked_add_signed(TimeDelta::hours(hours));
+            let found = [12, 24].into_iter().filter_map(later).find(|moment| *moment > after);
+            When::At { local: found.unwrap_or(local) }
+        }
+        (when, _) => when,
     }
 }
 
@@ -163,7 +231,7 @@ fn later(when: &When, seconds: u64) -> When {
     }
 }
 
-/// "Set the volume at 10" names no time.
+/// "Set the volume at 10", "the brightness from 20 to 22" name no time.
 pub fn bare_clock_as_value(clause: &Clause) -> Clause {
     let mut clause = clause.clone();
     if clause.values.is_empty()
@@ -172,6 +240,17 @@ pub fn bare_clock_as_value(clause: &Clause) -> Clause {
         && clock.bare
     {
         clause.values.push(Value::Number(f64::from(clock.hour)));
+        clause.words.push(Word::To);
+        clause.times.clear();
+    }
+    let sets = |pred: &Pred| matches!(pred, Pred::Set | Pred::Raise | Pred::Lower);
+    let setting =
+        !clause.attributes.is_empty() || (!clause.preds.is_empty() && clause.preds.iter().all(sets));
+    if clause.values.is_empty()
+        && setting
+        && let [Time::Range { bare: true, to }] = *clause.times.as_slice()
+    {
+        clause.values.push(Value::Number(f64::from(to)));
         clause.words.push(Word::To);
         clause.times.clear();
     }

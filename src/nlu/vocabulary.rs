@@ -210,6 +210,13 @@ vocabulary! {
         Except = "except",
         /// Chinese 以外, which closes what 除了 opened.
         ExceptEnd = "except_end",
+        /// What stands before it is excluded: 书房除外.
+        ExceptAfter = "except_after",
+        /// All but what was named: 其他, "the others".
+        Others = "others",
+        /// Beside a verb: what it names is to stay as it is ("leave the kitchen on").
+        Keep = "keep",
+        Now = "now",
         And = "and",
         Or = "or",
         Then = "then",
@@ -265,6 +272,8 @@ vocabulary! {
         For = "for",
         At = "at",
         Every = "every",
+        /// A day of the week as a habit: "montags". Languages without such words say it in the plural.
+        Weekly = "weekly",
         Today = "today",
         Tomorrow = "tomorrow",
         DayAfterTomorrow = "day_after_tomorrow",

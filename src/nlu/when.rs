@@ -60,27 +60,43 @@ pub fn when(times: &[Time], now: DateTime<Tz>) -> Result<When, TimeFault> {
         return if far { Err(TimeFault::TooFar) } else { Ok(When::After { seconds: *seconds }) };
     }
     let mut clock = None;
-    let mut days = None;
+    let mut days = (None, None);
     let mut every = None;
+    let mut left_out = [false; 7];
     for time in times {
         match time {
             Time::Clock(said) if clock.is_none() => clock = Some(*said),
-            Time::Day(day) => days = Some(merged(days, *day)),
-            Time::Every(said) => every = Some(said.unwrap_or(Weekdays::ALL)),
-            Time::Clock(_) | Time::After(_) | Time::For(_) => return Err(TimeFault::Unclear),
+            Time::Day(day) => days = merged(days, *day)?,
+            Time::Every { days: said, part } => {
+                every = Some(said.unwrap_or(Weekdays::ALL));
+                if let Some(part) = part {
+                    days = merged(days, DayWord::Part(*part))?;
+                }
+            }
+            Time::NotOn(Some(Weekdays(days))) => {
+                for (slot, day) in left_out.iter_mut().zip(days) {
+                    *slot |= day;
+                }
+            }
+            Time::Clock(_) | Time::After(_) | Time::For(_) | Time::NotOn(None) | Time::Range { .. } => {
+                return Err(TimeFault::Unclear);
+            }
             Time::Rhythm(seconds) if *seconds < SHORTEST_RHYTHM => return Err(TimeFault::TooOften),
             Time::Rhythm(_) => return Err(TimeFault::Rhythm),
             Time::Sun => return Err(TimeFault::Sun),
             Time::NoClock => return Err(TimeFault::NoClock),
         }
     }
-    let (day, part) = days.unwrap_or((None, None));
+    let (day, part) = days;
     let today = now.date_naive();
     let date = day.map(|day| on_day(day, today)).transpose()?.flatten();
     let clock = match (clock, part) {
-        (Some(clock), part) => placed(clock, part),
-        (None, Some(Word::Noon)) => Clock { hour: 12, minute: 0, half_known: true, bare: false },
-        (None, Some(Word::Midnight)) => Clock { hour: 0, minute: 0, half_known: true, bare: false },
+        (Some(clock), Some(part)) => clock.in_part(part).ok_or(TimeFault::Unclear)?,
+        (Some(clock), None) => clock,
+        (None, Some(Word::Noon)) => Clock { half_known: true, ..Clock::at(12, 0) },
+        (None, Some(Word::Midnight)) => {
+            Clock { next_day: matches!(day, Some(DayWord::Today | DayWord::Tonight)), ..Clock::at(0, 0) }
+        }
         (None, _) => return Err(TimeFault::Unclear),
     };
     let time = NaiveTime::from_hms_opt(clock.hour, clock.minute, 0).ok_or(TimeFault::NoClock)?;
@@ -99,7 +115,20 @@ pub fn when(times: &[Time], now: DateTime<Tz>) -> Result<When, TimeFault> {
             )
             | None => {}
         }
-        return Ok(When::Every { at: time, days: every });
+        let left: [bool; 7] = std::array::from_fn(|day| {
+            every.0.get(day).copied().unwrap_or(false) && !left_out.get(day).copied().unwrap_or(false)
+        });
+        if left == [false; 7] {
+            return Err(TimeFault::Unclear);
+        }
+        let mut days = Weekdays(left);
+        if clock.next_day {
+            days.0.rotate_right(1);
+        }
+        return Ok(When::Every { at: time, days });
+    }
+    if left_out != [false; 7] {
+        return Err(TimeFault::Unclear);
     }
     let now = now.naive_local();
     let local = moment(day, date, clock, time, now).ok_or(TimeFault::TooFar)?;
@@ -112,28 +141,32 @@ pub fn when(times: &[Time], now: DateTime<Tz>) -> Result<When, TimeFault> {
 
 type DayAndPart = (Option<DayWord>, Option<Word>);
 
-fn merged(known: Option<DayAndPart>, day: DayWord) -> DayAndPart {
-    let (known_day, known_part) = known.unwrap_or((None, None));
+/// A further day or part of the day. Two of one kind do not go together.
+fn merged(known: DayAndPart, day: DayWord) -> Result<DayAndPart, TimeFault> {
+    let (known_day, known_part) = known;
+    let part = |part: Word| match known_part {
+        Some(known) if known != part && known_day != Some(DayWord::Tonight) => Err(TimeFault::Unclear),
+        Some(_) | None => Ok(Some(part)),
+    };
     match day {
-        DayWord::Part(part) => (known_day, Some(part)),
-        DayWord::Tonight => (Some(DayWord::Tonight), Some(Word::Evening)),
+        DayWord::Part(said) => Ok((known_day, part(said)?)),
+        DayWord::Tonight if known_day.is_none_or(|known| known == DayWord::Today) => {
+            Ok((Some(day), Some(known_part.unwrap_or(Word::Evening))))
+        }
         DayWord::Today
+        | DayWord::Tonight
         | DayWord::Tomorrow
         | DayWord::AfterTomorrow
         | DayWord::Over
         | DayWord::Weekday(_)
-        | DayWord::Date { .. } => (Some(day), known_part),
-    }
-}
-
-/// The clock with the part of the day that was said beside it.
-fn placed(clock: Clock, part: Option<Word>) -> Clock {
-    match part {
-        Some(Word::Afternoon | Word::Evening) if !clock.half_known && clock.hour < 12 => {
-            Clock { hour: clock.hour + 12, half_known: true, ..clock }
-        }
-        Some(_) => Clock { half_known: true, ..clock },
-        None => clock,
+        | DayWord::Date { .. } => match (known_day, day) {
+            (None, _) => Ok((Some(day), known_part)),
+            (Some(known), _) if known == day => Ok((known_day, known_part)),
+            // "Tuesday, March 3"
+            (Some(DayWord::Weekday(_)), DayWord::Date { .. }) => Ok((Some(day), known_part)),
+            (Some(DayWord::Date { .. }), DayWord::Weekday(_)) => Ok((known_day, known_part)),
+            (Some(_), _) => Err(TimeFault::Unclear),
+        },
     }
 }
 
@@ -180,6 +213,10 @@ fn moment(
     now: NaiveDateTime,
 ) -> Option<NaiveDateTime> {
     let today = now.date();
+    let date = match date {
+        Some(date) if clock.next_day => Some(date.checked_add_days(Days::new(1))?),
+        other => other,
+    };
     let moment = date.unwrap_or(today).and_time(time);
     if moment > now {
         return Some(moment);

@@ -3,7 +3,7 @@
 use super::{Fault, Plan, Planned};
 use crate::home::{Arg, Verb, attr};
 use crate::nlu::frame::Amount;
-use crate::nlu::vocabulary::Pred;
+use crate::nlu::vocabulary::{Attribute, Pred};
 
 /// What a player does for a verb without a value: the first of these that it has.
 const VERBS: &[(&[Pred], &[Verb])] = &[
@@ -35,6 +35,10 @@ impl Plan<'_> {
     }
 
     fn volume(&self) -> Planned {
+        // "To channel 5" is no volume.
+        if !matches!(self.frame.attribute, None | Some(Attribute::Volume)) {
+            return Err(Fault::Unsupported);
+        }
         let amount = self.frame.amount.ok_or(Fault::Unsupported)?;
         if let Amount::Step { up, .. } = amount
             && self.entity.action(Verb::VolumeUp).is_some()

@@ -2,11 +2,26 @@
 
 use super::Asker;
 use super::measured::limit;
-use crate::nlu::clause::Clause;
+use crate::nlu::clause::{Clause, Role};
 use crate::nlu::describe::{self, Truth};
+use crate::nlu::index::Item;
 use crate::nlu::vocabulary::{Attribute, Word};
 
 impl Asker<'_, '_> {
+    /// What a condition is about, where it can be acted on: those of them that are as it says.
+    pub fn subject(&self, clause: &Clause) -> Vec<usize> {
+        let Some(np) = clause.nps.first() else { return Vec::new() };
+        let acts = |item: &Item| !item.entity.actions.is_empty();
+        let Some(state) = self.states(clause).first().copied() else { return self.about(Some(np), &acts) };
+        let items = self.about(Some(np), &|item| acts(item) && describe::can_be(item, state));
+        let is = |item: &usize| {
+            self.item(*item)
+                .is_some_and(|known| describe::truth(known, self.state(*item), state) == Truth::Yes)
+        };
+        let those: Vec<usize> = items.iter().copied().filter(is).collect();
+        if those.is_empty() || clause.role == Role::Unless { items } else { those }
+    }
+
     /// Whether a condition holds now; `None` where it cannot be told. Its missing place is that of `main`.
     pub fn holds(&self, clause: &Clause, main: Option<&Clause>) -> Option<bool> {
         if clause.nps.iter().any(|np| !np.unknown.is_empty()) || !clause.times.is_empty() {

@@ -109,6 +109,7 @@ impl Lexicon {
                 lexicon.templates.push(template);
             }
         }
+        lexicon.says_habits = file.word.get(Word::Weekly.word()).is_some_and(|words| !words.is_empty());
         for phrases in lexicon.phrases.values_mut() {
             phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.keys.len()));
         }
@@ -123,6 +124,7 @@ impl Lexicon {
             han_numbers: file.han_numbers,
             decimal_comma: file.decimal_comma,
             and_in_tens: file.and_in_tens,
+            says_habits: false,
             number_words: HashMap::new(),
             number_phrases: HashMap::new(),
             joints: std::mem::take(&mut file.joints),

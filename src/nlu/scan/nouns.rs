@@ -1,6 +1,6 @@
 //! Noun phrases: what is a noun here, and which nouns belong together.
 
-use super::Scanner;
+use super::{Break, Scanner};
 use crate::nlu::clause::{Noun, Np, Role};
 use crate::nlu::index::Target;
 use crate::nlu::kinds::belongs;
@@ -140,7 +140,7 @@ impl Scanner<'_> {
             self.linked = self.reopen();
         }
         if !self.linked && self.ends_clause_before(&noun) {
-            self.close_clause(false);
+            self.close_clause(Break::None);
             self.clause.start = span.start;
             self.clause.end = span.end;
         }

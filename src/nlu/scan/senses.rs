@@ -62,7 +62,7 @@ impl Scanner<'_> {
             }
             self.apply(sense, span);
             // 降到 is both: lower, and to; 亮一点 brighter, and a little.
-            for word in [Word::To, Word::Little] {
+            for word in [Word::To, Word::Little, Word::Keep] {
                 if matches!(sense, Sense::Pred(_)) && span.word(word) {
                     self.clause.words.push(word);
                 }

@@ -1,6 +1,6 @@
 //! What verbs and the words that shape a sentence do to the clause.
 
-use super::Scanner;
+use super::{Break, Scanner};
 use crate::nlu::clause::{Noun, Np, Role};
 use crate::nlu::lattice::{Reading, Span};
 use crate::nlu::lexicon::Sense;
@@ -12,12 +12,25 @@ impl Scanner<'_> {
         self.excepting = false;
         let targets = !self.clause.nps.is_empty();
         let complete = !self.clause.preds.is_empty() || !self.clause.states.is_empty();
+        let next = self.row.iter().find(|next| next.start == span.end);
+        // "Make the lamp 20 percent brighter": by how much, said before the verb.
+        let by = compares(pred)
+            && !self.clause.values.is_empty()
+            && self.clause.preds.iter().all(|pred| *pred == Pred::Set)
+            && self.clause.states.is_empty()
+            && self.clause.colors.is_empty()
+            && !self.clause.word(Word::To)
+            && next.is_none_or(|next| !is_thing(next) && next.value().is_none());
+        if by {
+            self.clause.words.push(Word::By);
+        }
         // "Advance … to the next song", "activate … to clean": the verb goes on.
         let goes_on = self.clause.preds.last() == Some(&pred)
             || (!self.han && !self.clause.has_value() && self.clause.words.last() == Some(&Word::To));
         let condition = self.clause.role != Role::Main && (complete || self.clause.has_value());
         let new = (complete
             && !goes_on
+            && !by
             && !self.clause.is_light()
             && (targets || self.clause.has_value())
             && !self.asking)
@@ -27,7 +40,7 @@ impl Scanner<'_> {
             let moved = (self.han && self.clause.nps.len() > 1 && !self.clause.np_first)
                 .then(|| self.clause.nps.pop_if(|np| !np.joined))
                 .flatten();
-            self.close_clause(false);
+            self.close_clause(Break::None);
             self.clause.start = moved.as_ref().map_or(span.start, |np| np.start);
             self.clause.end = span.end;
             if let Some(np) = moved {
@@ -66,22 +79,74 @@ impl Scanner<'_> {
                 self.clause.question = self.clause.question.or(Some(word));
             }
         } else if word == And {
-            self.separate(false);
+            self.separate(Break::And);
         } else if word == Or {
             self.or(span);
         } else if word == Then {
-            self.separate(true);
+            self.separate(Break::Strong);
         } else if word == Word::Correction {
-            self.separate(false);
-            self.clause.words.push(word);
-        } else if matches!(word, Except | ExceptEnd) {
-            self.close_np();
-            self.excepting = word == Except;
+            self.separate(Break::Comma);
+            // 打开阳台灯不是书房灯: "not that one".
+            let denied = self.han && self.row.iter().any(|next| next.start == span.end && is_thing(next));
+            self.clause.words.push(if denied && span.word(Word::No) { Word::Not } else { word });
+        } else if matches!(word, Except | ExceptEnd | Word::ExceptAfter | Word::Others | Word::Object) {
+            self.exclusion(word, span);
         } else if word != Filler {
             if asks(word) {
                 self.clause.question = self.clause.question.or(Some(word));
             }
             self.clause.words.push(word);
+        }
+    }
+
+    /// Words that open, close or follow what is excluded.
+    fn exclusion(&mut self, word: Word, span: &Span) {
+        let next = self.row.iter().find(|next| next.start == span.end);
+        if word == Word::Except {
+            let verb = |next: &Span| {
+                next.word(Word::Not)
+                    || (next.targets().is_empty() && next.sense(|sense| matches!(sense, Sense::Pred(_))))
+            };
+            // "…, but leave the kitchen on", "but don't …": another clause, which says it with its own verb.
+            if next.is_some_and(verb) {
+                self.separate(Break::And);
+                return;
+            }
+            // "…, the kitchen excepted"
+            if next.is_none_or(Span::is_mark) && self.clause.preds.is_empty() {
+                self.excluded_before();
+                return;
+            }
+        }
+        if word == Word::ExceptAfter {
+            self.excluded_before();
+            return;
+        }
+        let open = self.excepting;
+        if word != Word::Object || open {
+            self.close_np();
+            self.excepting = word == Word::Except;
+        }
+        let named = open || !self.clause.except.is_empty();
+        if (word == Word::Others && !named) || word == Word::Object {
+            self.clause.words.push(word);
+        }
+    }
+
+    /// 书房除外: the phrase, or the time, that stands before the word.
+    fn excluded_before(&mut self) {
+        self.close_np();
+        let clause = &mut self.clause;
+        if clause.preds.is_empty() && clause.states.is_empty() {
+            clause.except.append(&mut clause.nps);
+            for time in &mut clause.times {
+                *time = time.excluded();
+            }
+            clause.times_first = false;
+        } else if let Some(np) = clause.nps.pop() {
+            clause.except.push(np);
+        } else if let Some(time) = clause.times.last_mut() {
+            *time = time.excluded();
         }
     }
 
@@ -93,7 +158,7 @@ impl Scanner<'_> {
             .iter()
             .any(|next| next.start == span.end && next.sense(|sense| matches!(sense, Sense::State(_))));
         if self.clause.states.is_empty() || !state {
-            self.separate(false);
+            self.separate(Break::And);
         }
     }
 
@@ -114,7 +179,7 @@ impl Scanner<'_> {
             self.clause.question = self.clause.question.or(Some(Word::Is));
             return;
         }
-        self.separate(false);
+        self.separate(Break::Comma);
         self.clause.start = span.start;
         self.clause.role = if word == Word::Unless {
             Role::Unless
@@ -142,6 +207,27 @@ impl Scanner<'_> {
         np.places.push(word);
         self.linked = self.han;
     }
+}
+
+fn is_thing(span: &Span) -> bool {
+    !span.targets().is_empty() || span.sense(|sense| matches!(sense, Sense::Class(_)))
+}
+
+/// Verbs that compare: "20 percent brighter".
+fn compares(pred: Pred) -> bool {
+    matches!(
+        pred,
+        Pred::Brighter
+            | Pred::Dimmer
+            | Pred::Louder
+            | Pred::Quieter
+            | Pred::Warmer
+            | Pred::Colder
+            | Pred::Faster
+            | Pred::Slower
+            | Pred::Raise
+            | Pred::Lower
+    )
 }
 
 /// Words that make a question of a clause.
