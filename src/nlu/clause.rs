@@ -13,6 +13,8 @@ pub struct Noun {
     /// Entities with a part of their name here, in order.
     pub parts: Vec<usize>,
     pub classes: Vec<Class>,
+    /// Entities whose names hold what is special in the words of a kind: the "ceiling" of "ceiling light".
+    pub special: Vec<usize>,
     pub text: String,
     pub plural: bool,
 }

@@ -10,6 +10,7 @@ use super::dialogue::{Dialogue, Pending};
 use super::index::HouseIndex;
 use super::lexicon::Lexicon;
 use super::scope::named_areas;
+use super::statement::tells_the_past;
 use super::time::Time;
 use super::timing::{ends, in_time};
 use super::understand::{Request, Sentence};
@@ -62,6 +63,9 @@ impl Command<'_> {
         }
         if let Some(understanding) = self.conversation(sentence) {
             return understanding;
+        }
+        if !sentence.asking && tells_the_past(&sentence.tokens, self.lexicon) {
+            return self.not_understood(Vec::new());
         }
         if let Some(understanding) = self.free_text(sentence) {
             return understanding;

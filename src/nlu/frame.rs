@@ -155,7 +155,9 @@ impl Frame {
             | Attribute::Clock
             | Attribute::Date => None,
         });
-        by_attribute.or(self.by_verb).or_else(|| self.implied_by_pred())
+        let by_mode =
+            matches!(self.mode, Some(Mode::Cool | Mode::Heat | Mode::Dry)).then_some(Class::Climate);
+        by_attribute.or(self.by_verb).or_else(|| self.implied_by_pred()).or(by_mode)
     }
 
     fn implied_by_pred(&self) -> Option<Class> {

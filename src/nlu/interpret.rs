@@ -304,7 +304,7 @@ impl Command<'_> {
         }
     }
 
-    fn fault(&self, entity: &Entity, fault: &Fault) -> Understanding {
+    pub fn fault(&self, entity: &Entity, fault: &Fault) -> Understanding {
         let name = entity.name_in(self.lexicon.language);
         let id = entity.id.clone();
         match fault {

@@ -1,6 +1,6 @@
 //! Kinds of things: which a name mentions, and which an entity is of.
 
-use crate::home::Domain;
+use crate::home::{Arg, ArgKind, Domain, Verb};
 
 use super::index::Item;
 use super::lexicon::{Lexicon, Sense};
@@ -75,7 +75,10 @@ pub fn belongs(item: &Item, class: Class) -> u8 {
         Class::Lock => domain == Domain::Lock || (domain == Domain::BinarySensor && kind == "lock"),
         Class::Alarm => domain == Domain::AlarmControlPanel,
         Class::Climate => domain == Domain::Climate,
-        Class::AirConditioner | Class::Heating => domain == Domain::Climate && other_kind(item, class),
+        Class::AirConditioner => {
+            domain == Domain::Climate && other_kind(item, class) && (named || cools(item))
+        }
+        Class::Heating => domain == Domain::Climate && other_kind(item, class),
         Class::Media | Class::Music => domain == Domain::MediaPlayer,
         Class::Tv => domain == Domain::MediaPlayer && (kind == "tv" || named),
         Class::Speaker => domain == Domain::MediaPlayer && (kind == "speaker" || named),
@@ -114,6 +117,17 @@ pub fn belongs(item: &Item, class: Class) -> u8 {
 fn other_kind(item: &Item, class: Class) -> bool {
     let other = if class == Class::Heating { Class::AirConditioner } else { Class::Heating };
     item.named.contains(&class) || !item.named.contains(&other)
+}
+
+/// Whether a climate can cool; one that does not tell its modes may.
+fn cools(item: &Item) -> bool {
+    let modes = item.entity.action(Verb::SetHvacMode).and_then(|spec| spec.arg(Arg::HvacMode));
+    match modes.map(|arg| &arg.kind) {
+        Some(ArgKind::Choice(modes)) => {
+            modes.iter().any(|mode| matches!(mode.as_str(), "cool" | "heat_cool" | "auto" | "dry"))
+        }
+        Some(ArgKind::Number { .. } | ArgKind::Text { .. } | ArgKind::Bool | ArgKind::Rgb) | None => true,
+    }
 }
 
 /// Kinds that stand in for each other where the house has none of the one that was said.

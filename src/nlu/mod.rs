@@ -40,6 +40,7 @@ mod scan;
 mod scope;
 mod separable;
 mod sound;
+mod statement;
 mod template;
 mod text;
 mod time;

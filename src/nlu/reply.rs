@@ -63,8 +63,11 @@ pub fn outcomes_sentence(lexicon: &Lexicon, told: &[Told<'_>]) -> String {
 fn sentence(lexicon: &Lexicon, group: &[&Told<'_>], first: &Told<'_>) -> String {
     let names: Vec<String> = group.iter().map(|one| lexicon.say("name", &[("name", one.name)])).collect();
     let names = if names.len() > NAMES {
-        let kind = lexicon
-            .phrase(&format!("kind.{}", first.action.entity.domain()))
+        let domain = first.action.entity.domain();
+        let same = group.iter().all(|one| one.action.entity.domain() == domain);
+        let kind = same
+            .then(|| lexicon.phrase(&format!("kind.{domain}")))
+            .flatten()
             .or_else(|| lexicon.phrase("kind.other"))
             .unwrap_or_default();
         lexicon.say("counted", &[("count", &names.len().to_string()), ("kind", kind)])

@@ -9,9 +9,10 @@ use crate::home::{Domain, House, State};
 
 use super::clause::{Noun, Np};
 use super::dialogue::Dialogue;
-use super::frame::Frame;
+use super::frame::{Amount, Frame};
 use super::index::{HouseIndex, Item, Target};
-use super::kinds::related;
+use super::kinds::{belongs, related};
+use super::number::Value;
 use super::vocabulary::{Class, Pred};
 
 /// What a noun phrase was found to mean. Numbers index [`HouseIndex::items`].
@@ -73,7 +74,7 @@ impl Resolver<'_> {
         }
         let mut np = np.clone();
         if np.is_place() {
-            let Some(class) = self.class_of_place() else { return Found::Missing };
+            let Some(class) = self.class_of_place(&np) else { return Found::Missing };
             np.nouns.push(Noun { classes: vec![class], ..Noun::default() });
             np.all |= class == Class::Light;
             return self.choose(&np, true);
@@ -85,7 +86,10 @@ impl Resolver<'_> {
     }
 
     /// What "turn off the kitchen" means.
-    fn class_of_place(&self) -> Option<Class> {
+    fn class_of_place(&self, place: &Np) -> Option<Class> {
+        if self.is_warmth(place) {
+            return Some(Class::Climate);
+        }
         let pred = self.frame.pred;
         let switches =
             matches!(pred, Pred::On | Pred::Off | Pred::OnOrOpen | Pred::OffOrClose | Pred::Toggle);
@@ -93,6 +97,21 @@ impl Resolver<'_> {
         let moves = matches!(pred, Pred::Open | Pred::Close);
         let kind = if switches || sets { Some(Class::Light) } else { moves.then_some(Class::Cover) };
         self.frame.implied().or(kind)
+    }
+
+    /// "Set the living room to 21", where it has something that heats or cools: degrees, and no share of its light.
+    fn is_warmth(&self, place: &Np) -> bool {
+        const ROOM: std::ops::RangeInclusive<f64> = 16.0..=28.0;
+        let degrees = self.frame.pred == Pred::Set
+            && self.frame.attribute.is_none()
+            && self.frame.color.is_none()
+            && matches!(self.frame.amount, Some(Amount::To(Value::Number(number))) if ROOM.contains(&number));
+        if !degrees {
+            return false;
+        }
+        let mut np = place.clone();
+        np.nouns.push(Noun { classes: vec![Class::Climate], ..Noun::default() });
+        !self.matching(&np, &|item| self.fits(item)).is_empty()
     }
 
     fn scene(&self, np: &Np) -> Option<String> {
@@ -153,7 +172,10 @@ impl Resolver<'_> {
         if wider == *np {
             return Vec::new();
         }
-        self.best(self.matching(&wider, &|item| self.fits(item)))
+        // A television is no speaker.
+        let speaker = np.has_class(Class::Speaker);
+        let fits = |item: &Item| self.fits(item) && !(speaker && belongs(item, Class::Tv) == 2);
+        self.best(self.matching(&wider, &fits))
     }
 
     /// "Everything": what may be switched without a thought; never locks, alarm, climate, freezers, routers.

@@ -57,7 +57,14 @@ pub fn distributed(nps: &[Np]) -> Vec<Np> {
         if heads.get(position) != Some(&false) || all.get(position).is_none_or(|np| !np.unknown.is_empty()) {
             continue;
         }
-        let after = (position + 1..all.len()).find(|next| heads.get(*next) == Some(&true));
+        // "The kitchen and hallway lights", and not "the living room and the TV in the bedroom".
+        let shared = |np: &Np| match np.nouns.first() {
+            Some(first) if np.has_place() => first.is_place() || !np.places.is_empty(),
+            Some(_) | None => !np.joined,
+        };
+        let after = (position + 1..all.len())
+            .find(|next| heads.get(*next) == Some(&true))
+            .filter(|next| all.get(*next).is_some_and(shared));
         let before = (0..position).rev().find(|earlier| heads.get(*earlier) == Some(&true));
         let Some(source) = before.or(after).and_then(|source| all.get(source)).cloned() else { continue };
         let things: Vec<_> = source

@@ -2,6 +2,8 @@
 
 use chrono::{NaiveDateTime, TimeDelta};
 
+use crate::home::State;
+
 use super::act;
 use super::clause::Clause;
 use super::command::{Command, Running, Stop};
@@ -147,6 +149,11 @@ impl Command<'_> {
             let Intent::Actions(list) = intent else { return None };
             for action in list {
                 let entity = self.house.entity(action.entity.as_str())?;
+                // A value for a while: how it was before is not kept, so only what it switches on can be ended.
+                let off = self.house.state(action.entity.as_str()).and_then(State::text) == Some("off");
+                if frame.sets() && !off {
+                    return None;
+                }
                 actions.extend(act::plan(&back, entity, self.house.state(action.entity.as_str())).ok()?);
             }
         }

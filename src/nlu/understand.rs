@@ -208,8 +208,13 @@ impl Sentence {
 
 /// Whether a row of spans is a question.
 fn asks(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
+    let acts = |span: &Span| span.sense(|sense| matches!(sense, Sense::Pred(pred) if *pred != Pred::Tell));
+    // 可以把书房灯关掉吗: a wish in the form of a question.
+    let wish = row.iter().find(|span| !span.is_mark()).is_some_and(|span| span.word(Word::Modal))
+        && row.iter().any(acts)
+        && !row.iter().any(|span| is_question_word(span) || tells(span));
     if row.iter().any(|span| span.word(Word::Asks) && !span.is_mark()) {
-        return true;
+        return !wish;
     }
     if lexicon.han_numbers { asks_in_chinese(row) } else { asks_first(row, tokens, lexicon) }
 }
@@ -242,7 +247,7 @@ fn names_measurement(row: &[Span]) -> bool {
             || !span.targets().is_empty()
             || !span.parts().is_empty()
             || span.sense(|sense| matches!(sense, Sense::Class(_)))
-            || [Word::Filler, Word::Link, Word::Here, Word::House, Word::Outside, Word::Article]
+            || [Word::Filler, Word::Link, Word::Here, Word::House, Word::Outside, Word::Article, Word::Polite]
                 .iter()
                 .any(|word| span.word(*word))
     };

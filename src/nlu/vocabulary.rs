@@ -216,6 +216,14 @@ vocabulary! {
         Others = "others",
         /// Beside a verb: what it names is to stay as it is ("leave the kitchen on").
         Keep = "keep",
+        /// Somebody who does or did something: "I", 我.
+        Subject = "subject",
+        /// Between the two: "I just turned …".
+        Already = "already",
+        /// A verb that tells what was done: "turned", 关了.
+        Past = "past",
+        /// Chinese 能, 可以: what begins with it and ends like a question asks to do.
+        Modal = "modal",
         Now = "now",
         And = "and",
         Or = "or",

@@ -46,10 +46,19 @@ impl Command<'_> {
             }
         }
         if alternatives.is_empty() {
-            return Err(Box::new(self.not_understood(vec![np.text()])));
+            return Err(self.none_can(frame, candidates, resolver));
         }
         let key = if by_room { "which_room" } else { "which" };
         Ok((self.question(key, &alternatives), Pending { alternatives, all_allowed: true, rest: Vec::new() }))
+    }
+
+    /// Why the first of several cannot do it, where none can.
+    fn none_can(&self, frame: &Frame, candidates: &[usize], resolver: &Resolver<'_>) -> Stop {
+        let fault = candidates.iter().find_map(|item| {
+            let entity = &self.index.items.get(*item)?.entity;
+            Some(self.fault(entity, &act::plan(frame, entity, resolver.state(*item)).err()?))
+        });
+        Box::new(fault.unwrap_or_else(|| self.not_understood(Vec::new())))
     }
 
     /// "Which list: …?", each with the same change.

@@ -25,7 +25,13 @@ impl Plan<'_> {
                 let target = self.target(amount, self.attribute(attr::HUMIDITY), range, 5.0)?;
                 return self.number(Verb::SetHumidity, Arg::Humidity, target);
             }
-            return self.temperature(amount);
+            // "Cool the bedroom to 20": what it does, and how far.
+            let mut actions = match frame.mode {
+                Some(mode) if !self.is(mode.word()) => self.climate_mode(mode)?,
+                Some(_) | None => Vec::new(),
+            };
+            actions.extend(self.temperature(amount)?);
+            return Ok(actions);
         }
         if let Some(mode) = frame.mode {
             return self.climate_mode(mode);

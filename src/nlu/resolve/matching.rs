@@ -43,6 +43,12 @@ impl Resolver<'_> {
                 found.push((position, if least == score::WEAK { total } else { total + SURE }));
             }
         }
+        for noun in np.nouns.iter().filter(|noun| !noun.special.is_empty()) {
+            let special = |(item, _): &(usize, u8)| noun.special.binary_search(item).is_ok();
+            if found.iter().any(special) {
+                found.retain(special);
+            }
+        }
         found
     }
 

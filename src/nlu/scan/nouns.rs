@@ -5,7 +5,7 @@ use crate::nlu::clause::{Noun, Np, Role};
 use crate::nlu::index::Target;
 use crate::nlu::kinds::belongs;
 use crate::nlu::lattice::{Reading, Span};
-use crate::nlu::lexicon::Sense;
+use crate::nlu::lexicon::{Phrase, Sense};
 use crate::nlu::vocabulary::{Attribute, Class, Pred, Word};
 
 impl Scanner<'_> {
@@ -59,6 +59,7 @@ impl Scanner<'_> {
             return None;
         }
         if !noun.classes.is_empty() {
+            noun.special = self.special(span);
             let state = span.sense(|sense| matches!(sense, Sense::State(_)));
             return (!other || (!state && !span.word(Word::Filler) && !self.wants_mode(position)))
                 .then_some(noun);
@@ -101,6 +102,46 @@ impl Scanner<'_> {
         targets.sort_unstable();
         targets.dedup();
         (!targets.is_empty()).then(|| Noun { targets, parts: Vec::new(), ..noun.clone() })
+    }
+
+    /// The entities that the words of a kind mean first: "kitchen ceiling light" where one is called "Kitchen Ceiling",
+    /// "nightlight" where one is called "Night Light".
+    fn special(&self, span: &Span) -> Vec<usize> {
+        let Some(tokens) = self.tokens.get(span.start..span.end) else { return Vec::new() };
+        let mut items: Vec<usize> = match tokens {
+            [token] if !self.han => self.written_apart(&token.key),
+            _ if self.han => {
+                let said: String = tokens.iter().map(|token| token.key.as_str()).collect();
+                self.index.with_part(&said).unwrap_or_default().to_vec()
+            }
+            _ => {
+                let kind = |key: &str| {
+                    let class = |sense: &Sense| matches!(sense, Sense::Class(_));
+                    let is_kind = |phrase: &Phrase| phrase.keys.len() == 1 && phrase.senses.iter().any(class);
+                    self.lexicon.starting(key).iter().any(is_kind)
+                };
+                let words = tokens.iter().filter(|token| !kind(&token.key));
+                words.filter_map(|token| self.index.with_part(&token.key)).flatten().copied().collect()
+            }
+        };
+        items.sort_unstable();
+        items.dedup();
+        items
+    }
+
+    /// The entities whose name is a word, written as two.
+    fn written_apart(&self, word: &str) -> Vec<usize> {
+        let joined = |keys: &[String]| keys.len() == 2 && keys.concat() == word;
+        word.char_indices()
+            .filter_map(|(at, _)| word.get(..at).filter(|start| !start.is_empty()))
+            .flat_map(|start| self.index.starting(start))
+            .filter(|entry| joined(&entry.keys))
+            .flat_map(|entry| &entry.targets)
+            .filter_map(|target| match target {
+                Target::Entity(item) => Some(*item),
+                Target::Area(_) | Target::Floor(_) | Target::Scene(_) => None,
+            })
+            .collect()
     }
 
     /// Whether a word that is a verb and a thing ("lock", "vacuum") is the verb here.

@@ -110,7 +110,7 @@ impl Scanner<'_> {
             return Some(word);
         }
         span.readings.iter().find_map(|reading| match reading {
-            Reading::Sense(Sense::Word(word)) => Some(*word),
+            Reading::Sense(Sense::Word(word)) if !marks(*word) => Some(*word),
             Reading::Sense(_)
             | Reading::Name(_)
             | Reading::Part(_)
@@ -196,6 +196,11 @@ impl Scanner<'_> {
             Sense::Class(_) | Sense::Talk(_) => {}
         }
     }
+}
+
+/// Words that only mark a sentence or a verb, and shape no clause by themselves.
+fn marks(word: Word) -> bool {
+    matches!(word, Word::Now | Word::Subject | Word::Already | Word::Past | Word::Modal | Word::Weekly)
 }
 
 /// Words whose shape of the sentence comes before any other meaning.
