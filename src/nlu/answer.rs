@@ -1,9 +1,12 @@
 //! Questions, answered from the state of the house.
 //!
-//! `measured` is about attributes ("how warm"), `conditions` about what holds now ("if the window is open").
+//! `several` takes the questions of a sentence apart, `subjects` finds what a question is about, `measured` is about
+//! attributes ("how warm"), `conditions` about what holds now ("if the window is open").
 
 mod conditions;
 mod measured;
+mod several;
+mod subjects;
 
 use crate::home::{Domain, State, attr};
 
@@ -14,6 +17,7 @@ use super::frame::Frame;
 use super::index::{Item, Target};
 use super::kinds::{belongs, related};
 use super::resolve::Resolver;
+use super::scope::distributed;
 use super::understanding::{RefuseReason, Understanding};
 use super::vocabulary::{Attribute, Class, Pred, StateWord, Word};
 
@@ -41,7 +45,7 @@ const STATES: &[(&[Pred], StateWord)] = &[
 const NAMES: usize = 10;
 
 impl Asker<'_, '_> {
-    pub fn answer(&self, clauses: &[Clause]) -> Understanding {
+    fn one(&self, clauses: &[Clause]) -> Understanding {
         let says = |clause: &&Clause| {
             !clause.nps.is_empty()
                 || !clause.attributes.is_empty()
@@ -72,8 +76,15 @@ impl Asker<'_, '_> {
         if let Some(state) = home.or(states.first()) {
             return self.about_state(clause, *state);
         }
-        if let Some(attribute) = clause.attributes.iter().find(|attribute| **attribute != Attribute::Status) {
+        // "What temperature is the heating set to?" asks for the one that was set.
+        let asked = clause.attributes.iter().filter(|attribute| **attribute != Attribute::Status);
+        let target = asked.clone().find(|attribute| **attribute == Attribute::TargetTemperature);
+        if let Some(attribute) = target.or(asked.clone().next()) {
             return self.about_attribute(clause, *attribute);
+        }
+        // "Is it over 20 in the office?"
+        if (clause.word(Word::Above) || clause.word(Word::Below)) && measured::limit(clause).is_some() {
+            return self.about_attribute(clause, Attribute::Temperature);
         }
         self.about_thing(clause)
     }
@@ -179,10 +190,20 @@ impl Asker<'_, '_> {
     }
 
     fn about_state(&self, clause: &Clause, state: StateWord) -> Understanding {
-        let np = clause.nps.iter().find(|np| !np.nouns.is_empty() || !np.places.is_empty());
+        let nps: Vec<Np> = distributed(&clause.nps)
+            .into_iter()
+            .filter(|np| !np.nouns.is_empty() || !np.places.is_empty())
+            .collect();
         let mut items = self.pronoun(clause);
-        if items.is_empty() {
-            items = self.able(np, state);
+        if items.is_empty() && nps.is_empty() {
+            items = self.able(None, state);
+        }
+        for np in &nps {
+            let found = self.able(Some(np), state);
+            if found.is_empty() {
+                return self.not_of(np, clause);
+            }
+            items.extend(found.into_iter().filter(|item| !items.contains(item)).collect::<Vec<_>>());
         }
         if items.is_empty() {
             return self.nothing(clause);
@@ -212,8 +233,10 @@ impl Asker<'_, '_> {
         if items.len() == 1 {
             return self.single(&items, truth(items.first().unwrap_or(&0)));
         }
-        let all = np.is_some_and(|np| np.all) || clause.word(Word::All);
-        if all || self.wants_all(clause, state) {
+        let all = nps.iter().any(|np| np.all) || clause.word(Word::All);
+        // "Are the lamp and the fan on?" asks for both; "are any lights on" for one.
+        let each = nps.len() > 1 && nps.iter().all(|np| !np.any && !np.plural);
+        if all || each || self.wants_all(clause, state) {
             return self.all_are(&items, &yes, &no, &unknown, state);
         }
         if yes.is_empty() {
@@ -223,21 +246,6 @@ impl Asker<'_, '_> {
         let values = [("names", self.names(&yes)), ("state", self.word(state))];
         let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.reply(self.command.say("some", &values), &yes)
-    }
-
-    /// The things that a question about a state is about: those that can be in it.
-    fn able(&self, np: Option<&Np>, state: StateWord) -> Vec<usize> {
-        let relevant = |item: &Item| describe::can_be(item, state);
-        let swept = |item: &Item| describe::can_be(item, state) && describe::is_switched(item, state);
-        match np {
-            Some(np) if np.is_place() || np.has_class(Class::Everything) || np.has_class(Class::Device) => {
-                let mut place = np.clone();
-                place.nouns.retain(Noun::is_place);
-                self.about(Some(&place), &swept)
-            }
-            Some(np) => self.about(Some(np), &relevant),
-            None => self.about(None, &swept),
-        }
     }
 
     fn word(&self, state: StateWord) -> String {
@@ -342,7 +350,7 @@ impl Asker<'_, '_> {
         self.status(&items)
     }
 
-    fn status(&self, items: &[usize]) -> Understanding {
+    pub(super) fn status(&self, items: &[usize]) -> Understanding {
         let parts: Vec<String> = items
             .iter()
             .take(NAMES)

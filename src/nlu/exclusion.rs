@@ -47,9 +47,12 @@ impl Command<'_> {
                 let is = |item: &usize| resolver.state(*item).and_then(State::text) == Some(wanted);
                 items.iter().any(is)
             }
-            Found::Several(_) | Found::Scene(_) | Found::Unknown(_) | Found::Nothing(_) | Found::Missing => {
-                false
-            }
+            Found::Several(_)
+            | Found::Scene(_)
+            | Found::Unknown(_)
+            | Found::Nothing(_)
+            | Found::NothingIn(_)
+            | Found::Missing => false,
         })
     }
 

@@ -281,6 +281,10 @@ impl Command<'_> {
                 let reply = self.say("nothing_there", &[("what", &said)]);
                 return Err(Box::new(Understanding::Refuse { reply, reason: RefuseReason::NothingThere }));
             }
+            Found::NothingIn(place) => {
+                let reply = self.say("nothing_in", &[("where", &place)]);
+                return Err(Box::new(Understanding::Refuse { reply, reason: RefuseReason::NothingThere }));
+            }
             Found::Missing => return Err(Box::new(self.not_understood(Vec::new()))),
         }
         Ok(())

@@ -26,6 +26,8 @@ pub enum Found {
     Unknown(String),
     /// Everything in it is known, and together it is nothing.
     Nothing(String),
+    /// The place is known, and nothing in it can do that.
+    NothingIn(String),
     /// The sentence does not say what.
     Missing,
 }
@@ -147,7 +149,10 @@ impl Resolver<'_> {
             if items.len() > 1 && !np.all && !np.plural {
                 items = self.narrowed(&items, np);
             }
-            return if items.is_empty() { Found::Nothing(np.text()) } else { Found::Items(items) };
+            if items.is_empty() {
+                return if by_place { Found::NothingIn(np.text()) } else { Found::Nothing(np.text()) };
+            }
+            return Found::Items(items);
         }
         match self.one_or_all(items, np, by_place) {
             Found::Items(items) => Found::Items(self.those_on(items)),

@@ -299,6 +299,10 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     }
     let polite = row.iter().any(|span| span.word(Word::Polite));
     let stated = states(row);
+    // "Les lampes sont allumées ?"
+    if marked && stated && !polite {
+        return true;
+    }
     if !acts
         && !polite
         && stated

@@ -2,10 +2,11 @@
 
 use super::{Asker, NAMES};
 use crate::home::Domain;
-use crate::nlu::clause::{Clause, Noun};
+use crate::nlu::clause::{Clause, Noun, Np};
 use crate::nlu::describe;
 use crate::nlu::number::Value;
-use crate::nlu::understanding::Understanding;
+use crate::nlu::scope::distributed;
+use crate::nlu::understanding::{RefuseReason, Understanding};
 use crate::nlu::vocabulary::{Attribute, Class, Word};
 
 impl Asker<'_, '_> {
@@ -16,8 +17,12 @@ impl Asker<'_, '_> {
             return self.since(&items);
         }
         let items = self.with_attribute(clause, attribute);
+        // "How bright is the desk lamp?"
+        if items.is_empty() && attribute == Attribute::Illuminance {
+            return self.about_attribute(clause, Attribute::Brightness);
+        }
         if items.is_empty() {
-            return self.nothing(clause);
+            return self.not_known(clause);
         }
         if let Some(compared) = self.compared(clause, attribute, &items) {
             return compared;
@@ -43,8 +48,38 @@ impl Asker<'_, '_> {
         self.reply(text, &items)
     }
 
+    /// What is named is there, and does not tell what is asked.
+    fn not_known(&self, clause: &Clause) -> Understanding {
+        let named: Vec<usize> = clause
+            .nps
+            .iter()
+            .filter(|np| np.unknown.is_empty() && !np.is_place())
+            .flat_map(|np| self.about(Some(np), &|_| true))
+            .collect();
+        if !named.is_empty() {
+            let text = self.command.say("state_unknown", &[("name", &self.names(&named))]);
+            return self.reply(text, &named);
+        }
+        match clause.nps.iter().find(|np| np.is_place() && !np.text().is_empty()) {
+            Some(place) => {
+                let reply = self.command.say("not_told_there", &[("where", &place.text())]);
+                Understanding::Refuse { reply, reason: RefuseReason::NothingThere }
+            }
+            None => self.nothing(clause),
+        }
+    }
+
     /// The entities that know an attribute, best first: a sensor of it before a device that has it too.
     pub(super) fn with_attribute(&self, clause: &Clause, attribute: Attribute) -> Vec<usize> {
+        let nps = distributed(&clause.nps);
+        if nps.iter().filter(|np| !np.nouns.is_empty() || !np.places.is_empty()).count() > 1 {
+            let one = |np: Np| Clause { nps: vec![np], ..clause.clone() };
+            let mut items: Vec<usize> =
+                nps.into_iter().flat_map(|np| self.with_attribute(&one(np), attribute)).collect();
+            let mut seen = std::collections::HashSet::new();
+            items.retain(|item| seen.insert(*item));
+            return items;
+        }
         let spoken = self.pronoun(clause);
         let knows = |item: usize| {
             self.item(item).is_some_and(|known| describe::knows(known, self.state(item), attribute))
