@@ -126,7 +126,14 @@ fn cools(item: &Item) -> bool {
         Some(ArgKind::Choice(modes)) => {
             modes.iter().any(|mode| matches!(mode.as_str(), "cool" | "heat_cool" | "auto" | "dry"))
         }
-        Some(ArgKind::Number { .. } | ArgKind::Text { .. } | ArgKind::Bool | ArgKind::Rgb) | None => true,
+        Some(
+            ArgKind::Number { .. }
+            | ArgKind::Numbers { .. }
+            | ArgKind::Text { .. }
+            | ArgKind::Bool
+            | ArgKind::Rgb,
+        )
+        | None => true,
     }
 }
 
