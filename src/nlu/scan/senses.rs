@@ -1,6 +1,6 @@
 //! Which of its meanings a word has here, where it is no noun.
 
-use super::Scanner;
+use super::{Break, Scanner};
 use crate::nlu::index::Target;
 use crate::nlu::lattice::{Reading, Span};
 use crate::nlu::lexicon::Sense;
@@ -56,7 +56,7 @@ impl Scanner<'_> {
         };
         if let Some(sense) = chosen {
             if matches!(sense, Sense::Pred(_)) && self.remarked_before(position) {
-                self.separate(false);
+                self.separate(Break::Comma);
                 self.clause.start = span.start;
                 self.clause.end = span.end;
             }
