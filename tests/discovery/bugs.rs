@@ -1,7 +1,10 @@
 //! Public reports where a consumer of MQTT discovery broke, each with the right behaviour.
 //!
-//! The numbers are those of the list of reports beside the recorded messages. Those about the connection itself
-//! (31 to 37) are tests of the link, 18 is [`a_cover_takes_its_position_before_its_state`].
+//! The numbers are those of the list of reports beside the recorded messages. Those about the connection itself are
+//! tests of the link: 31, 32 and 33 `conformance::a_packet_over_the_limit_does_no_lasting_harm` (and the list of 1.6 MB in
+//! `native`), 34 `faults::what_a_slow_reader_lost_is_fetched_again` and the bench `flood`, 35
+//! `faults::a_slow_reader_keeps_the_last_value_of_each_topic`, 36 `conformance::after_a_reconnect_everything_is_subscribed_again`,
+//! 37 `faults::f5_a_half_open_connection_is_noticed_and_replaced`.
 
 use homeloop::devices::discovery::DiscoveryChange;
 use homeloop::home::{Action, Arg, ArgValue, EntityId, Verb};

@@ -1,5 +1,6 @@
 //! The daemon in this process on a real broker, with whatever announces itself there.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -39,9 +40,20 @@ impl Record for NoRecord {
 impl House {
     /// `None` where mosquitto is not installed. `allowed` are entities whose actions need nobody here.
     pub async fn start(home: &str, allowed: &[&str]) -> Option<Self> {
+        Self::start_with(home, allowed, &[]).await
+    }
+
+    /// The same with secrets: name and value.
+    pub async fn start_with(home: &str, allowed: &[&str], secrets: &[(&str, &str)]) -> Option<Self> {
         homeloop::tls_provider();
         let broker = Mosquitto::start(Options::default()).await?;
         let state = tempfile::tempdir().unwrap();
+        for (name, value) in secrets {
+            let file = state.path().join("secrets").join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, value).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
         let overrides = [
             ("state_dir", state.path().display().to_string()),
             ("mqtt.broker", "external".to_owned()),

@@ -148,7 +148,9 @@ impl Wish<'_> {
             let target = self.action.args.get(&arg).and_then(crate::home::ArgValue::as_numbers);
             more.extend(target.map(|target| Want::Parts { attribute, target: target.to_vec() }));
         }
-        self.on_off(3, more)
+        // A lamp that shines already is still to flash, and not twice.
+        let lasting = !self.action.args.contains_key(&Arg::Flash);
+        Goal { can_be_already: lasting, absolute: lasting, ..self.on_off(3, more) }
     }
 
     fn switch(&self) -> Goal {
