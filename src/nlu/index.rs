@@ -67,6 +67,8 @@ pub struct HouseIndex {
     /// The keys of every name of each scene.
     pub scene_names: Vec<Vec<Vec<String>>>,
     names: HashMap<String, Vec<NameEntry>>,
+    /// Where each name stands in its list. Only while the index is built: thousands of names may begin alike.
+    positions: HashMap<Vec<String>, usize>,
     /// Words, and of Chinese names the parts, with the entities that have them.
     parts: HashMap<String, Vec<usize>>,
     /// Toneless pinyin of names, areas and kinds, with the form that is meant.
@@ -103,6 +105,7 @@ impl HouseIndex {
             }
             index.scene_names.push(all);
         }
+        index.positions = HashMap::new();
         index.arrange();
         index
     }
@@ -252,10 +255,13 @@ impl HouseIndex {
     fn name(&mut self, keys: Vec<String>, target: Target) {
         let Some(first) = keys.first().cloned() else { return };
         let list = self.names.entry(first).or_default();
-        match list.iter_mut().find(|entry| entry.keys == keys) {
+        match self.positions.get(&keys).and_then(|position| list.get_mut(*position)) {
             Some(entry) if !entry.targets.contains(&target) => entry.targets.push(target),
             Some(_) => {}
-            None => list.push(NameEntry { keys, targets: vec![target] }),
+            None => {
+                self.positions.insert(keys.clone(), list.len());
+                list.push(NameEntry { keys, targets: vec![target] });
+            }
         }
     }
 
