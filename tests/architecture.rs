@@ -188,7 +188,7 @@ const PUBLISHERS: &[(&str, &str)] = &[
     ("app/mqtt.rs", "answers to chat programs on their own topics"),
     ("app/own_device.rs", "our own device: its announcement, state and events"),
     ("app/voice.rs", "what is said to satellites"),
-    ("cli/demo.rs", "what the simulated devices say"),
+    ("cli/demo/simulation.rs", "what the simulated devices say"),
 ];
 
 #[test]

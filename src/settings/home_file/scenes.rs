@@ -86,8 +86,9 @@ fn unchecked(raw: &Map<String, Value>) -> Result<Args, String> {
         let Some(arg) = Arg::from_word(name) else {
             return Err(no_such("argument", name, Arg::ALL.iter().map(|arg| arg.word())));
         };
-        let read = serde_json::from_value::<ArgValue>(value.clone())
-            .map_err(|_| format!("{arg} is {value}; expected a number, text, true or false, or [r, g, b]"))?;
+        let read = serde_json::from_value::<ArgValue>(value.clone()).map_err(|_| {
+            format!("{arg} is {value}; expected a number, text, true or false, or a list of numbers")
+        })?;
         args.insert(arg, read);
     }
     Ok(args)

@@ -227,7 +227,7 @@ fn a_scene_may_name_an_announced_entity_that_an_override_names() {
             format!("{step}{named}").replace("effect", "effekt"),
             "no such argument \"effekt\"; did you mean effect?",
         ),
-        (format!("{step}{named}").replace("[255, 0, 0]", "[256, 0, 0]"), "rgb_color is [256,0,0]; expected"),
+        (format!("{step}{named}").replace("[255, 0, 0]", "{ r = 1 }"), "rgb_color is {\"r\":1}; expected"),
     ] {
         let error = parse(&format!("{HOME}{text}")).err().unwrap().to_string();
         assert!(error.contains(says), "{error}");

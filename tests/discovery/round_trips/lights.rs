@@ -142,7 +142,7 @@ pub fn more_lights() -> Vec<Case> {
                 Verb::TurnOn,
                 &[(Arg::RgbwColor, numbers(&[255.0, 128.0, 0.0, 64.0]))],
                 &[("four/rgbw/set", "255,128,0,64"), ("four/set", "ON")],
-                &[("four/rgbw", "255,128,0,64"), ("four", "ON")],
+                &[("four", "ON"), ("four/rgbw", "255,128,0,64")],
                 json!({"state": "on", "rgbw_color": [255, 128, 0, 64]}),
             )],
         },
