@@ -1,7 +1,7 @@
 //! From tokens to the best row of spans: what each stretch of the sentence can mean.
 
 use super::index::{HouseIndex, Target};
-use super::lexicon::{Lexicon, Sense};
+use super::lexicon::{Lexicon, Phrase, Sense};
 use super::number::{Numbers, Value};
 use super::text::{Kind, Token};
 use super::time::Time;
@@ -162,7 +162,7 @@ impl Lattice<'_> {
                 continue;
             }
             for phrase in self.lexicon.starting(&token.key) {
-                if self.follows(at, &phrase.keys) {
+                if self.follows(at, &phrase.keys) && !self.is_things(token, phrase) {
                     for sense in &phrase.senses {
                         let price =
                             if *sense == Sense::Word(Word::Filler) { cost::FILLER } else { cost::PHRASE };
@@ -237,6 +237,18 @@ impl Lattice<'_> {
                 }
             }
         }
+    }
+
+    /// "Turn the lights up" is no "light up": a verb of several words does not begin with things.
+    fn is_things(&self, token: &Token, phrase: &Phrase) -> bool {
+        let verb = |phrase: &Phrase| phrase.senses.iter().any(|sense| matches!(sense, Sense::Pred(_)));
+        let thing = |phrase: &Phrase| {
+            phrase.keys.len() == 1 && phrase.senses.iter().any(|sense| matches!(sense, Sense::Class(_)))
+        };
+        token.plural
+            && phrase.keys.len() > 1
+            && verb(phrase)
+            && self.lexicon.starting(&token.key).iter().any(thing)
     }
 
     fn follows(&self, at: usize, keys: &[String]) -> bool {

@@ -18,7 +18,8 @@ pub enum Value {
 }
 
 /// Units of time and their length in seconds.
-const UNITS: [(Word, f64); 7] = [
+const UNITS: [(Word, f64); 8] = [
+    (Word::QuarterHour, QUARTER_HOUR),
     (Word::Hour, 3600.0),
     (Word::Minute, 60.0),
     (Word::Second, 1.0),
@@ -27,6 +28,9 @@ const UNITS: [(Word, f64); 7] = [
     (Word::Month, 2_592_000.0),
     (Word::Year, 31_536_000.0),
 ];
+
+/// Seconds.
+const QUARTER_HOUR: f64 = 900.0;
 
 /// The longest duration that is read, in seconds; what may be waited for is decided elsewhere.
 const LONGEST: f64 = 1e12;
@@ -324,6 +328,10 @@ impl Numbers<'_> {
             return Some((0.5, unit, end));
         }
         let from = at + self.word(at, Word::Article).filter(|_| !self.lexicon.han_numbers)?;
+        // "In einer Dreiviertelstunde"
+        if self.number(from).is_some() {
+            return self.duration_part(from).filter(|(_, unit, _)| *unit == QUARTER_HOUR);
+        }
         let (amount, from) = match self.word(from, Word::Half) {
             Some(length) => (0.5, from + length),
             None => (1.0, from),

@@ -78,7 +78,7 @@ impl Resolver<'_> {
         if np.is_place() {
             let Some(class) = self.class_of_place(&np) else { return Found::Missing };
             np.nouns.push(Noun { classes: vec![class], ..Noun::default() });
-            np.all |= class == Class::Light;
+            np.all |= class == Class::Light || self.frame.secures();
             return self.choose(&np, true);
         }
         if np.nouns.is_empty() {

@@ -207,9 +207,9 @@ impl Numbers<'_> {
             |end: usize| end + self.word(end, Word::Pm).or_else(|| self.word(end, Word::Am)).unwrap_or(0);
         let until = |end: usize| self.word(end, Word::To).or_else(|| self.word(end, Word::Until));
         let from = at + self.word(at, Word::From)?;
-        let first = half(self.clock_digits(from, true)?.2);
+        let first = half(self.clock_digits(from, false)?.2);
         let to = first + until(first)?;
-        let (hour, _, last, _) = self.clock_digits(to, true)?;
+        let (hour, _, last, _) = self.clock_digits(to, false)?;
         let end = half(last);
         let bare = first == from + 1 && end == to + 1;
         Some((Time::Range { bare, to: hour }, end - at))
@@ -314,6 +314,9 @@ impl Numbers<'_> {
                 return Some(((total / 60) as u32, (total % 60) as u32, end, true));
             }
         }
+        if let Some((total, end)) = self.around_the_hour(at, after_at) {
+            return Some(((total / 60) as u32, (total % 60) as u32, end, true));
+        }
         let token = self.tokens.get(at)?;
         if token.kind == Kind::Number
             && let Some((hour, minute)) = token.key.split_once(':')
@@ -356,6 +359,54 @@ impl Numbers<'_> {
                 .into_iter()
                 .all(|unit| self.word(end, unit).is_none());
         bounded.then_some((hour, 0, end, after_at))
+    }
+
+    /// "Ten to eight", "huit heures moins le quart", 差五分八点, 八点一刻: minutes of the day, and the end.
+    fn around_the_hour(&self, at: usize, after_at: bool) -> Option<(i64, usize)> {
+        let clock = |hour: u32, minutes: i64| (i64::from(hour) * 60 + minutes).rem_euclid(1440);
+        let o_clock = |end: usize| end + self.word(end, Word::OClock).unwrap_or(0);
+        let less = |at: usize| self.minutes(at + self.word(at, Word::Less)?);
+        // 差五分八点
+        if let Some((minutes, after)) = less(at) {
+            let (hour, end) = self.whole(after)?;
+            return Some((clock(hour, -i64::from(minutes)), end + self.word(end, Word::OClock)?));
+        }
+        let (number, end) = self.whole(at)?;
+        let past = self.word(end, Word::MinutesPast).map(|length| (1, length));
+        if let Some((sign, length)) =
+            past.or_else(|| self.word(end, Word::MinutesTo).map(|length| (-1, length)))
+            && after_at
+            && number < 60
+        {
+            let (hour, last) = self.whole(end + length)?;
+            return Some((clock(hour, sign * i64::from(number)), o_clock(last)));
+        }
+        let sure = after_at || self.word(end, Word::OClock).is_some();
+        let after = o_clock(end);
+        if let Some((minutes, last)) = less(after).filter(|_| sure) {
+            return Some((clock(number, -i64::from(minutes)), last));
+        }
+        let and = if self.lexicon.han_numbers { 0 } else { self.word(after, Word::And)? };
+        let quarter = self.quarter(after + and).filter(|_| sure)?;
+        Some((clock(number, i64::from(quarter.0)), quarter.1))
+    }
+
+    /// Minutes that are taken from an hour.
+    fn minutes(&self, at: usize) -> Option<(u32, usize)> {
+        self.quarter(at).or_else(|| {
+            let (minutes, end) = self.whole(at)?;
+            (minutes < 60).then(|| (minutes, end + self.word(end, Word::Minute).unwrap_or(0)))
+        })
+    }
+
+    /// "Le quart", 一刻, 三刻: its minutes.
+    fn quarter(&self, at: usize) -> Option<(u32, usize)> {
+        if let Some(length) = self.word(at, Word::Quarter) {
+            return Some((15, at + length));
+        }
+        let (count, end) = self.whole(at)?;
+        let length = self.word(end, Word::Quarter)?;
+        (1..=3).contains(&count).then_some((count * 15, end + length))
     }
 
     fn whole(&self, at: usize) -> Option<(u32, usize)> {

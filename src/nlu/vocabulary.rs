@@ -307,6 +307,15 @@ vocabulary! {
         HalfPast = "half_past",
         QuarterPast = "quarter_past",
         QuarterTo = "quarter_to",
+        /// "Ten past seven", "ten to eight": between the minutes and the hour.
+        MinutesPast = "minutes_past",
+        MinutesTo = "minutes_to",
+        /// "Huit heures moins dix", 差五分八点: minutes taken away.
+        Less = "less",
+        /// A quarter of an hour after the hour: "et quart", 一刻.
+        Quarter = "quarter",
+        /// Fifteen minutes as a unit: "Viertelstunde", 刻钟.
+        QuarterHour = "quarter_hour",
         /// "half eight" of German and Dutch: half an hour before it.
         HalfTo = "half_to",
         Half = "half",

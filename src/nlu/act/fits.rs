@@ -19,6 +19,7 @@ pub fn fits(frame: &Frame, domain: Domain) -> bool {
             let moves = matches!(pred, Pred::Open | Pred::Close);
             switches(pred)
                 || matches!(pred, Pred::Toggle | Pred::Brighter | Pred::Dimmer | Pred::Start | Pred::Activate)
+                || matches!(pred, Pred::Warmer | Pred::Colder)
                 || ((sets || moves) && light_attribute(frame))
         }
         Domain::Switch | Domain::Siren | Domain::Camera => {

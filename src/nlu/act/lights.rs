@@ -18,6 +18,9 @@ impl Plan<'_> {
         if frame.pred == Pred::Toggle {
             return self.toggled(Verb::TurnOn, Verb::TurnOff);
         }
+        if matches!(frame.pred, Pred::Warmer | Pred::Colder) {
+            return self.warmth();
+        }
         let mut args: Vec<(Arg, Json)> = Vec::new();
         if frame.is_kelvin() {
             args.push((Arg::ColorTempKelvin, json!(self.kelvin()?)));
@@ -49,6 +52,15 @@ impl Plan<'_> {
             return Err(Fault::Unsupported);
         }
         self.with(Verb::TurnOn, &args)
+    }
+
+    /// "Make the lamp warmer": fewer kelvin.
+    fn warmth(&self) -> Planned {
+        let Some(Amount::Step { up, size }) = self.frame.amount else { return Err(Fault::Unsupported) };
+        let range = self.range(Verb::TurnOn, Arg::ColorTempKelvin)?;
+        let step = Amount::Step { up: !up, size };
+        let kelvin = self.target(step, self.attribute(attr::COLOR_TEMP_KELVIN), range, 500.0)?;
+        self.number(Verb::TurnOn, Arg::ColorTempKelvin, kelvin)
     }
 
     fn kelvin(&self) -> Result<f64, Fault> {

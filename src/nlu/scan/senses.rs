@@ -200,7 +200,20 @@ impl Scanner<'_> {
 
 /// Words that only mark a sentence or a verb, and shape no clause by themselves.
 fn marks(word: Word) -> bool {
-    matches!(word, Word::Now | Word::Subject | Word::Already | Word::Past | Word::Modal | Word::Weekly)
+    matches!(
+        word,
+        Word::Now
+            | Word::Subject
+            | Word::Already
+            | Word::Past
+            | Word::Modal
+            | Word::Weekly
+            | Word::MinutesPast
+            | Word::MinutesTo
+            | Word::Less
+            | Word::Quarter
+            | Word::QuarterHour
+    )
 }
 
 /// Words whose shape of the sentence comes before any other meaning.
