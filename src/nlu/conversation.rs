@@ -29,7 +29,7 @@ impl Command<'_> {
         if let Some(understanding) = self.taken_back(&words) {
             return Some(understanding);
         }
-        if only(Word::NeverMind) || retracted(&sentence.row) {
+        if only(Word::NeverMind) || retracted(sentence) {
             return Some(self.nothing("never_mind"));
         }
         if let Some(pending) = &self.dialogue.pending
@@ -382,7 +382,8 @@ fn only_on(intent: &Intent, entities: &[EntityId]) -> Intent {
 }
 
 /// "Turn off the desk lamp, never mind", "…, no": whether the end takes the sentence back.
-fn retracted(row: &[Span]) -> bool {
+fn retracted(sentence: &Sentence) -> bool {
+    let row = &sentence.row;
     let says = |span: &Span| !(span.is_mark() || span.word(Word::Filler) || span.word(Word::Polite));
     let retracts = |span: &Span| span.word(Word::NeverMind) || span.word(Word::No);
     let Some(last) = row.iter().rposition(|span| retracts(span) || says(span)) else { return false };
@@ -391,7 +392,7 @@ fn retracted(row: &[Span]) -> bool {
         return false;
     };
     // "¿no?" asks for a nod.
-    let asks = row.last().is_some_and(|span| span.is_mark() && span.word(Word::Asks));
+    let asks = sentence.tokens.last().is_some_and(|token| token.text == "?");
     let parted = before.is_mark();
     let long = end.end - end.start > 1 && !before.word(Word::And);
     let said = row.iter().take(last).any(says);

@@ -38,7 +38,11 @@ impl Command<'_> {
     pub fn is_kept(&self, clause: &Clause, running: &Running) -> bool {
         let Some(frame) = Frame::of(clause) else { return false };
         let resolver = self.resolver(&frame, running);
-        let states = [(Pred::On, "on"), (Pred::Off, "off"), (Pred::Open, "open"), (Pred::Close, "closed")];
+        // "Leave the garage door open" opens nothing that is closed.
+        if frame.pred == Pred::Open {
+            return true;
+        }
+        let states = [(Pred::On, "on"), (Pred::Off, "off"), (Pred::Close, "closed")];
         let Some((_, wanted)) = states.into_iter().find(|(pred, _)| *pred == frame.pred) else {
             return clause.states.is_empty();
         };

@@ -11,6 +11,7 @@ use super::clause::{Clause, Np, Role};
 use super::index::HouseIndex;
 use super::lattice::Span;
 use super::lexicon::Lexicon;
+use super::number::Value;
 use super::text::Token;
 use super::time::Time;
 use super::vocabulary::{Pred, Word};
@@ -69,6 +70,10 @@ fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
             correcting = !clauses.is_empty();
             continue;
         }
+        // "Turn on the lamp and leave it" takes nothing back.
+        if clause.retracts() && between == Break::And {
+            continue;
+        }
         if clause.retracts() {
             clauses.clear();
             waiting = None;
@@ -95,6 +100,7 @@ fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
             && clause.values.is_empty()
             && let Some(before) = clauses.last_mut()
             && before.role == Role::Main
+            && !before.nps.is_empty()
         {
             before.except.append(&mut clause.nps);
             clause.words.retain(|word| !spared(word));
@@ -161,7 +167,7 @@ fn shares(before: &Clause, clause: &Clause) -> bool {
     };
     let light = before.preds.iter().all(|pred| *pred == Pred::Set);
     let plain = clause.role == Role::Main
-        && clause.preds.is_empty()
+        && (clause.preds.is_empty() || (light && clause.np_first))
         && clause.remarks.is_empty()
         && clause.occasions.is_empty()
         && clause.question.is_none()
@@ -210,7 +216,12 @@ impl Scanner<'_> {
             self.noun(noun, span);
         } else if let Some(value) = span.value() {
             self.close_np();
-            self.clause.values.push(value);
+            match value {
+                Value::Number(_) if self.is_delay(position) => {
+                    self.clause.times.push(Time::Range { bare: false, to: 0 });
+                }
+                value => self.clause.values.push(value),
+            }
         } else if span.is_unknown() {
             self.unknown(span);
         } else {
@@ -221,6 +232,14 @@ impl Scanner<'_> {
     /// 关上一点 is a little, and no one o'clock, which stands before the verb.
     fn is_little(&self, span: &Span) -> bool {
         self.han && span.word(Word::Little) && !self.clause.preds.is_empty()
+    }
+
+    /// "… in ten minutes, and the floor lamp in twenty": a delay without its unit.
+    fn is_delay(&self, position: usize) -> bool {
+        let before = position.checked_sub(1).and_then(|before| self.row.get(before));
+        let waits = |clause: &Clause| clause.times.iter().any(|time| matches!(time, Time::After(_)));
+        before.is_some_and(|span| span.word(Word::In))
+            && (waits(&self.clause) || self.done.iter().any(|(clause, _)| waits(clause)))
     }
 
     fn time(&mut self, time: Time) {

@@ -31,9 +31,11 @@ pub fn scoped(clause: &Clause, frame: &Frame) -> (Vec<Np>, Vec<Np>) {
         }
     }
     let before = |np: &Np| clause.pred_at.is_some_and(|at| np.start < at);
+    // 把客厅除了灯带以外的灯都关了: what is excluded stands between the place and the thing.
+    let parted = !except.is_empty() && nps.iter().skip(1).all(|np| !np.joined);
     let scopes = nps.len() > 1
         && nps.first().is_some_and(|np| np.is_place() && before(np))
-        && nps.iter().skip(1).all(|np| !before(np));
+        && (parted || nps.iter().skip(1).all(|np| !before(np)));
     if scopes {
         let place = nps.remove(0);
         for np in &mut nps {
