@@ -33,6 +33,8 @@ pub struct Frame {
     pub pred: Pred,
     pub attribute: Option<Attribute>,
     pub amount: Option<Amount>,
+    /// Whether its value was said in degrees.
+    pub degrees: bool,
     /// Index into the colours.
     pub color: Option<usize>,
     /// Kelvin.
@@ -53,6 +55,10 @@ impl Frame {
             pred: Pred::Set,
             attribute: attribute(clause),
             amount: None,
+            degrees: clause
+                .values
+                .iter()
+                .any(|value| matches!(value, Value::Celsius(_) | Value::Fahrenheit(_))),
             color: clause.colors.last().copied(),
             white: clause.whites.last().copied(),
             mode: clause.modes.last().copied(),
@@ -90,6 +96,7 @@ impl Frame {
             pred: Pred::Tell,
             attribute: None,
             amount: None,
+            degrees: false,
             color: None,
             white: None,
             mode: None,
@@ -181,6 +188,7 @@ impl Frame {
             Pred::Dock | Pred::Clean => Some(Class::Vacuum),
             Pred::Mow => Some(Class::Mower),
             Pred::Water => Some(Class::Valve),
+            Pred::Set | Pred::On | Pred::Raise | Pred::Lower if self.degrees => Some(Class::Climate),
             Pred::Set | Pred::On | Pred::Raise | Pred::Lower => match self.amount {
                 Some(Amount::To(Value::Celsius(_) | Value::Fahrenheit(_))) => Some(Class::Climate),
                 Some(Amount::To(Value::Kelvin(_))) => Some(Class::Light),

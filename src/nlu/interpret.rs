@@ -394,6 +394,9 @@ fn is_odd(word: Word) -> bool {
             | Word::Who
             | Word::Where
             | Word::OClock
+            | Word::Hour
+            | Word::Minute
+            | Word::Second
             | Word::Week
             | Word::Month
             | Word::Year

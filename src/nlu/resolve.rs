@@ -155,9 +155,20 @@ impl Resolver<'_> {
             return Found::Items(items);
         }
         match self.one_or_all(items, np, by_place) {
-            Found::Items(items) => Found::Items(self.those_on(items)),
+            Found::Items(items) => Found::Items(self.uncritical(self.those_on(items), np)),
             other => other,
         }
+    }
+
+    /// "Turn off all the switches" leaves the freezer on.
+    fn uncritical(&self, items: Vec<usize>, np: &Np) -> Vec<usize> {
+        let sweeps = np.names_kinds_only() && items.len() > 1;
+        if !sweeps || !matches!(self.frame.pred, Pred::Off | Pred::OffOrClose) {
+            return items;
+        }
+        let safe = |item: &usize| self.item(*item).is_some_and(|item| !item.critical);
+        let kept: Vec<usize> = items.iter().copied().filter(safe).collect();
+        if kept.is_empty() { items } else { kept }
     }
 
     /// Whether a place is not said, the caller's is known, and none of the items is there.

@@ -237,8 +237,9 @@ impl Scanner<'_> {
     /// "… in ten minutes, and the floor lamp in twenty": a delay without its unit.
     fn is_delay(&self, position: usize) -> bool {
         let before = position.checked_sub(1).and_then(|before| self.row.get(before));
-        let waits = |clause: &Clause| clause.times.iter().any(|time| matches!(time, Time::After(_)));
-        before.is_some_and(|span| span.word(Word::In))
+        let waits =
+            |clause: &Clause| clause.times.iter().any(|time| matches!(time, Time::After(_) | Time::For(_)));
+        before.is_some_and(|span| span.word(Word::In) || span.word(Word::For))
             && (waits(&self.clause) || self.done.iter().any(|(clause, _)| waits(clause)))
     }
 

@@ -1,8 +1,7 @@
 //! Which frames the things of a domain take at all.
 
 use crate::home::Domain;
-use crate::nlu::frame::{Amount, Frame};
-use crate::nlu::number::Value;
+use crate::nlu::frame::Frame;
 use crate::nlu::vocabulary::{Attribute, Mode, Pred};
 
 /// On or off, in any words.
@@ -155,6 +154,6 @@ fn light_attribute(frame: &Frame) -> bool {
                 | Attribute::Illuminance
                 | Attribute::Mode
         )
-    ) && !matches!(frame.amount, Some(Amount::To(Value::Celsius(_) | Value::Fahrenheit(_))))
+    ) && !frame.degrees
         && (frame.attribute != Some(Attribute::Temperature) || frame.is_kelvin())
 }
