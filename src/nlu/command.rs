@@ -47,6 +47,8 @@ pub struct Running {
     pub spared: Vec<usize>,
     /// The days of the clause before; a clock time alone is on these.
     pub days: Vec<Time>,
+    /// The delay of the clause before, in seconds.
+    pub delay: Option<u64>,
     /// The moment of the clause before; a clock time of which no half of the day is said comes after it.
     pub moment: Option<NaiveDateTime>,
     pub negated: bool,

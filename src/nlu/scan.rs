@@ -14,7 +14,7 @@ use super::lexicon::Lexicon;
 use super::number::Value;
 use super::text::Token;
 use super::time::Time;
-use super::vocabulary::{Pred, Word};
+use super::vocabulary::{Attribute, Pred, Word};
 
 /// Cuts `row` into clauses. `asking` says that the sentence is a question, where "open" is a state and no verb.
 pub fn clauses(
@@ -208,6 +208,14 @@ impl Scanner<'_> {
         }
         self.clause.end = span.end;
         self.clause.now |= span.word(Word::Now);
+        // 换到五台 is no volume.
+        let before = position.checked_sub(1).and_then(|before| self.row.get(before));
+        if span.word(Word::Channel)
+            && !self.clause.preds.is_empty()
+            && before.is_some_and(|span| span.value().is_some())
+        {
+            self.clause.attributes.push(Attribute::Source);
+        }
         if span.is_mark() {
             self.mark(span);
         } else if let Some(time) = span.time().filter(|_| !self.is_little(span)) {

@@ -37,6 +37,16 @@ pub fn in_time(clause: &Clause, running: &mut Running) -> Clause {
     if clause.times_first && clause.has_predicate() && !clause.times.iter().all(lasts) {
         running.times = clause.times.iter().copied().filter(|time| !lasts(time)).collect();
     }
+    // "In ten minutes on, and ten minutes later off": the same thing, after that.
+    if let [Time::After(seconds)] = clause.times.as_mut_slice() {
+        match running.delay {
+            Some(before) if clause.nps.is_empty() && *seconds <= before => {
+                *seconds = seconds.saturating_add(before);
+            }
+            Some(_) | None => {}
+        }
+        running.delay = Some(*seconds);
+    }
     if !clause.times.is_empty() {
         running.days = clause.times.iter().copied().filter(Time::names_day).collect();
     }

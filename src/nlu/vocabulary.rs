@@ -225,6 +225,8 @@ vocabulary! {
         /// Chinese 能, 可以: what begins with it and ends like a question asks to do.
         Modal = "modal",
         Now = "now",
+        /// After a number: one of the channels of a television, 五台.
+        Channel = "channel",
         And = "and",
         Or = "or",
         Then = "then",

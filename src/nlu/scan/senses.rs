@@ -213,6 +213,7 @@ fn marks(word: Word) -> bool {
             | Word::Less
             | Word::Quarter
             | Word::QuarterHour
+            | Word::Channel
     )
 }
 

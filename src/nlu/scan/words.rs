@@ -122,6 +122,10 @@ impl Scanner<'_> {
             self.excluded_before();
             return;
         }
+        // 把书房以外的灯都关了: without a word that opens it.
+        if word == Word::ExceptEnd && !self.excepting && span.end - span.start > 1 {
+            self.excepting = self.np.is_some();
+        }
         let open = self.excepting;
         if word != Word::Object || open {
             self.close_np();
@@ -136,6 +140,14 @@ impl Scanner<'_> {
     /// 书房除外: the phrase, or the time, that stands before the word.
     fn excluded_before(&mut self) {
         self.close_np();
+        if self.clause.preds.is_empty() && self.clause.states.is_empty() {
+            // 书房和主卧除外: all that "and" joins.
+            while let Some((before, _)) = self.done.pop_if(|(clause, after)| {
+                *after == Break::And && !clause.has_predicate() && clause.times.is_empty()
+            }) {
+                self.clause.except.extend(before.nps);
+            }
+        }
         let clause = &mut self.clause;
         if clause.preds.is_empty() && clause.states.is_empty() {
             clause.except.append(&mut clause.nps);
