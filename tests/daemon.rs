@@ -41,6 +41,8 @@ mod process;
 mod safe_mode;
 #[path = "daemon/scene.rs"]
 mod scene;
+#[path = "daemon/schedules.rs"]
+mod schedules;
 #[path = "daemon/speech.rs"]
 mod speech;
 #[path = "daemon/unlock.rs"]

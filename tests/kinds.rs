@@ -3,6 +3,8 @@
 
 #[path = "kinds/actions.rs"]
 mod actions;
+#[path = "kinds/every_verb.rs"]
+mod every_verb;
 #[path = "kinds/faults.rs"]
 mod faults;
 #[path = "kinds/home.rs"]

@@ -229,8 +229,11 @@ impl Door {
             &approval.device_hash,
             &approval.plan_hash,
         );
-        let again = stored.as_ref().map(|plan| self.plan(&plan.actions()));
-        !matches!(again, Some(Ok(plan)) if plan.hash() == approval.plan_hash)
+        let again = stored.and_then(|plan| {
+            let again = self.plan(&plan.actions()).ok()?;
+            Some(again.on(plan.occasion().cloned()))
+        });
+        again.is_none_or(|plan| plan.hash() != approval.plan_hash)
     }
 
     /// Ends a question that its requester no longer needs.

@@ -21,35 +21,66 @@ impl Default for Containment {
 /// Largest topic in bytes.
 const TOPIC_BYTES: usize = 512;
 
-/// Commands of Tasmota that administer the device instead of working it.
+/// Commands of Tasmota that administer the device instead of working it, without the number at their end.
 const TASMOTA_ADMINISTRATION: &[&str] = &[
-    "backlog",
+    "ap",
+    "br",
+    "fulltopic",
+    "gpio",
+    "gpios",
+    "grouptopic",
+    "hostname",
+    "ipaddress",
+    "module",
+    "otaurl",
+    "password",
+    "poweronstate",
+    "prefix",
+    "publish",
     "reset",
     "restart",
+    "rule",
+    "ruletimer",
+    "script",
+    "serialsend",
+    "setoption",
+    "sleep",
+    "ssid",
+    "template",
+    "timer",
+    "timers",
+    "topic",
     "upgrade",
     "upload",
-    "otaurl",
-    "rule1",
-    "rule2",
-    "rule3",
-    "template",
-    "module",
-    "mqtthost",
-    "mqttuser",
-    "mqttpassword",
-    "topic",
-    "fulltopic",
-    "ssid1",
-    "ssid2",
-    "password1",
-    "password2",
     "webpassword",
-    "setoption65",
+    "webserver",
+    "websend",
+    "wifi",
+    "wificonfig",
+];
+
+/// What a `Backlog` may hold: several commands of Tasmota in one message, each of which works the device. Shutters and
+/// colours are sent so.
+const TASMOTA_WORK: &[&str] = &[
+    "color",
+    "ct",
+    "dimmer",
+    "fanspeed",
+    "hsbcolor",
+    "nodelay",
+    "power",
+    "scheme",
+    "shutterclose",
+    "shutteropen",
+    "shutterposition",
+    "shutterstop",
+    "shuttertilt",
+    "white",
 ];
 
 impl Containment {
-    /// Why nothing may be sent to `topic`; `None` where it may.
-    pub fn refuses(&self, topic: &str) -> Option<&'static str> {
+    /// Why `payload` may not be sent to `topic`; `None` where it may.
+    pub fn refuses(&self, topic: &str, payload: &str) -> Option<&'static str> {
         if topic.is_empty() || topic.len() > TOPIC_BYTES {
             return Some("a topic has 1 to 512 bytes");
         }
@@ -74,10 +105,10 @@ impl Containment {
         if below(&self.discovery_prefix) && matches!(last, "config" | "status") {
             return Some("it announces devices");
         }
-        self.administration(&levels)
+        self.administration(&levels, payload)
     }
 
-    fn administration(&self, levels: &[&str]) -> Option<&'static str> {
+    fn administration(&self, levels: &[&str], payload: &str) -> Option<&'static str> {
         let has = |one: &str, two: &str| {
             levels
                 .iter()
@@ -90,13 +121,29 @@ impl Containment {
         if levels.contains(&"_CLIENTS") {
             return Some("it administers a gateway");
         }
-        let tasmota = levels.contains(&"cmnd");
-        let last = levels.last().copied().unwrap_or_default();
-        if tasmota && TASMOTA_ADMINISTRATION.iter().any(|word| last.eq_ignore_ascii_case(word)) {
+        let command = tasmota_command(levels.last().copied().unwrap_or_default());
+        if !levels.contains(&"cmnd") {
+            return None;
+        }
+        if command == "backlog" {
+            let works = |part: &str| {
+                let word = tasmota_command(part.split_whitespace().next().unwrap_or_default());
+                TASMOTA_WORK.contains(&word.as_str())
+            };
+            let all = payload.split(';').map(str::trim).filter(|part| !part.is_empty()).all(works);
+            return (!all).then_some("a backlog may hold only what works the device");
+        }
+        if command.starts_with("mqtt") || TASMOTA_ADMINISTRATION.contains(&command.as_str()) {
             return Some("it administers a device");
         }
         None
     }
+}
+
+/// A command of Tasmota as its lists have it: small letters, without the number at its end. Not for `topic` levels
+/// that are only digits.
+fn tasmota_command(word: &str) -> String {
+    word.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -124,11 +171,27 @@ mod tests {
             "z2m2/bridge/request/device/remove",
             "zigbee2mqtt/bridge/config/permit_join",
             "zwave/_CLIENTS/ZWAVE_GATEWAY-js/api/startInclusion/set",
-            "cmnd/plug/Backlog",
             "plug/cmnd/RESET",
+            "cmnd/plug/Rule",
+            "cmnd/plug/Rule3",
+            "cmnd/plug/SSId",
+            "cmnd/plug/Password2",
+            "cmnd/plug/SetOption19",
+            "cmnd/plug/MqttHost1",
+            "cmnd/plug/WebSend",
             &"x".repeat(513),
         ] {
-            assert!(containment.refuses(topic).is_some(), "{topic:?}");
+            assert!(containment.refuses(topic, "ON").is_some(), "{topic:?}");
+        }
+        for payload in
+            ["Reset 1", "ShutterOpen1; Rule1 1", "Power ON;Restart 99", "x", "Publish lock/set UNLOCK"]
+        {
+            for backlog in ["cmnd/plug/Backlog", "cmnd/plug/BACKLOG0", "plug/cmnd/Backlog3"] {
+                assert!(containment.refuses(backlog, payload).is_some(), "{backlog} {payload}");
+            }
+        }
+        for payload in ["ShutterOpen1", "NoDelay;HsbColor1 120;NoDelay;HsbColor2 80", "ShutterStop2; "] {
+            assert_eq!(containment.refuses("cmnd/plug/Backlog", payload), None, "{payload}");
         }
         for topic in [
             "zigbee2mqtt/Kitchen lamp/set",
@@ -140,7 +203,7 @@ mod tests {
             "卧室/灯/set",
             "homeloops/lamp/set",
         ] {
-            assert_eq!(containment.refuses(topic), None, "{topic}");
+            assert_eq!(containment.refuses(topic, "ON"), None, "{topic}");
         }
     }
 }

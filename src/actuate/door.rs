@@ -15,13 +15,13 @@ use super::containment::Containment;
 use super::cool_down::CoolDowns;
 use super::outcome::{Outcome, OutcomeEntry};
 use super::perform::entry;
-use super::plan::{Maker, Plan, PlanError};
+use super::plan::{Maker, Occasion, Plan, PlanError};
 use super::port::{Codecs, Record, Secrets};
 use crate::clock::Clock;
 use crate::home::{Action, Domain, EntityId, SharedHouse, State, Verb};
 use crate::policy::{
     Approval, Asked, Decided, Decision, Direction, Facts, Grant, Leaf, Lockout, Permit, Policy, Principal,
-    Rule, Scope, decide, direction,
+    Rule, Scope, Told, decide, decide_dropping, direction,
 };
 
 /// Everything that the door stands on.
@@ -51,7 +51,7 @@ pub struct Door {
     grants: RwLock<Arc<Vec<Grant>>>,
     slots: Mutex<HashMap<EntityId, Arc<Slot>>>,
     /// Last command to each motor and compressor, with the time since boot.
-    directions: Mutex<HashMap<EntityId, (Direction, Duration)>>,
+    directions: Mutex<HashMap<EntityId, Directions>>,
     /// The last verb sent to each entity, with the time since boot.
     sent: Mutex<HashMap<EntityId, (Verb, Duration)>>,
     /// Notifications of the last minute.
@@ -91,6 +91,13 @@ const CHANGES: usize = 64;
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// When a motor or compressor was sent somewhere, by the time since boot.
+#[derive(Debug, Clone, Copy, Default)]
+struct Directions {
+    last: Option<(Direction, Duration)>,
+    closed: Option<Duration>,
 }
 
 impl Door {
@@ -165,7 +172,8 @@ impl Door {
         maker.plan(actions)
     }
 
-    /// Decides about a plan, now. A plan whose entities are gone meanwhile is denied.
+    /// Decides about a plan, now. A plan whose entities are gone meanwhile is denied. Where the plan is what a schedule
+    /// would have done, the decision is about dropping it.
     pub fn decide(&self, plan: &Plan, asked: &Asked<'_>) -> Decided {
         let house = self.house.read();
         let unknown = State::default();
@@ -181,6 +189,9 @@ impl Door {
         let complete = leaves.len() == plan.leaves().len();
         let policy = self.policy();
         let facts = self.facts(&policy);
+        if matches!(plan.occasion(), Some(Occasion::Dropped { .. })) {
+            return decide_dropping(plan.hash(), &leaves);
+        }
         decide(plan.hash(), if complete { &leaves } else { &[] }, asked, &facts, &policy, &self.grants())
     }
 
@@ -276,7 +287,7 @@ impl Door {
     }
 
     /// Counts a notification; `false` where six were sent within a minute.
-    pub(super) fn may_notify(&self) -> bool {
+    pub fn may_notify(&self) -> bool {
         const IN_A_MINUTE: usize = 6;
         let now = self.clock.since_boot();
         let mut notified = lock(&self.notified);
@@ -302,12 +313,24 @@ impl Door {
         lock(&self.slots).entry(entity.clone()).or_default().clone()
     }
 
-    pub(super) fn last_direction(&self, entity: &EntityId) -> Option<(Direction, Duration)> {
-        lock(&self.directions).get(entity).copied()
+    /// Which way an entity was sent before, and how long ago.
+    pub(super) fn told(&self, entity: &EntityId) -> Told {
+        let now = self.clock.since_boot();
+        let known = lock(&self.directions).get(entity).copied().unwrap_or_default();
+        Told {
+            last: known.last.map(|(direction, at)| (direction, now.saturating_sub(at))),
+            closed: known.closed.map(|at| now.saturating_sub(at)),
+        }
     }
 
     pub(super) fn remember_direction(&self, entity: &EntityId, direction: Direction) {
-        lock(&self.directions).insert(entity.clone(), (direction, self.clock.since_boot()));
+        let now = self.clock.since_boot();
+        let mut directions = lock(&self.directions);
+        let known = directions.entry(entity.clone()).or_default();
+        known.last = Some((direction, now));
+        if direction == Direction::Back {
+            known.closed = Some(now);
+        }
     }
 
     /// Counts a mover as moving until the guard is dropped; nothing for what does not move or stops.

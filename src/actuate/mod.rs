@@ -28,7 +28,7 @@ pub use containment::Containment;
 pub use door::{Door, DoorParts};
 pub use grants::GivenError;
 pub use outcome::{Ledger, Outcome, OutcomeEntry};
-pub use plan::{Plan, PlanError, PlanLeaf};
+pub use plan::{Occasion, Plan, PlanError, PlanLeaf};
 pub use port::{Codecs, NoSecrets, NotRecorded, Port, Record, Secret, Secrets, SendError};
 pub use redeem::RedeemError;
 pub use shown::{Shown, ShownTarget, clean};

@@ -109,15 +109,13 @@ impl Door {
         if goal.holds_already(&before, |stamp| is_live(stamp, connection)) {
             return Err(Box::new(reported(action, Outcome::Already, None, &before)));
         }
-        if let Some((last, at)) = self.last_direction(&action.entity) {
-            match pace(action, &entity, last, self.clock.since_boot().saturating_sub(at)) {
-                Pace::Now => {}
-                Pace::Wait(rest) => tokio::time::sleep(rest).await,
-                Pace::TooSoon(rest) => {
-                    let mut entry = entry(action, Outcome::NotSent, "too_soon");
-                    entry.details.push(format!("{} s", rest.as_secs().max(1)));
-                    return Err(Box::new(entry));
-                }
+        match pace(action, &entity, self.told(&action.entity)) {
+            Pace::Now => {}
+            Pace::Wait(rest) => tokio::time::sleep(rest).await,
+            Pace::TooSoon(rest) => {
+                let mut entry = entry(action, Outcome::NotSent, "too_soon");
+                entry.details.push(format!("{} s", rest.as_secs().max(1)));
+                return Err(Box::new(entry));
             }
         }
         if action.verb == Verb::SendMessage && !self.may_notify() {

@@ -19,10 +19,22 @@ const LEAVES: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     leaves: Vec<PlanLeaf>,
+    occasion: Option<Occasion>,
     json: String,
     policy_version: String,
     device_hash: String,
     hash: String,
+}
+
+/// What a person is asked about, where it is not doing the plan now. It is part of what is hashed, so that leave to
+/// keep a schedule is never leave to act.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Occasion {
+    /// Keeping a schedule that does it at these times. When it is due it is asked again.
+    Scheduled { when: String },
+    /// Dropping a schedule that would have done it.
+    Dropped { when: String },
 }
 
 /// One action on one entity that is no group.
@@ -146,7 +158,7 @@ impl Maker<'_> {
             .map_err(|error| PlanError::Encode { entity: id.clone(), error })?;
         let mut secrets = BTreeMap::new();
         for message in &messages {
-            if let Some(why) = self.containment.refuses(&message.topic) {
+            if let Some(why) = self.containment.refuses(&message.topic, &message.payload) {
                 let topic = message.topic.chars().take(128).collect();
                 return Err(PlanError::Topic { entity: id.clone(), topic, why });
             }
@@ -218,15 +230,26 @@ fn contradiction(actions: &[Action]) -> Result<(), PlanError> {
 struct Frozen {
     v: u8,
     leaves: Vec<PlanLeaf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    occasion: Option<Occasion>,
 }
 
 impl Plan {
     fn freeze(leaves: Vec<PlanLeaf>, policy_version: String, device_hash: String) -> Self {
-        let frozen = Frozen { v: 1, leaves };
+        Self::frozen(Frozen { v: 1, leaves, occasion: None }, policy_version, device_hash)
+    }
+
+    /// The same plan for another occasion, with a hash of its own.
+    pub fn on(self, occasion: Option<Occasion>) -> Self {
+        let frozen = Frozen { v: 1, leaves: self.leaves, occasion };
+        Self::frozen(frozen, self.policy_version, self.device_hash)
+    }
+
+    fn frozen(frozen: Frozen, policy_version: String, device_hash: String) -> Self {
         // Field order and sorted maps make these bytes the same for the same plan.
         let json = serde_json::to_string(&frozen).unwrap_or_default();
         let hash = plan_hash(&json, &policy_version, &device_hash);
-        Self { leaves: frozen.leaves, json, policy_version, device_hash, hash }
+        Self { leaves: frozen.leaves, occasion: frozen.occasion, json, policy_version, device_hash, hash }
     }
 
     /// A plan from its stored bytes; `None` where they do not have the stored hash or are no plan.
@@ -237,6 +260,7 @@ impl Plan {
         let frozen: Frozen = serde_json::from_str(json).ok()?;
         Some(Self {
             leaves: frozen.leaves,
+            occasion: frozen.occasion,
             json: json.to_owned(),
             policy_version: policy_version.to_owned(),
             device_hash: device_hash.to_owned(),
@@ -267,6 +291,11 @@ impl Plan {
 
     pub fn leaves(&self) -> &[PlanLeaf] {
         &self.leaves
+    }
+
+    /// What is asked about, where it is not doing the plan now.
+    pub fn occasion(&self) -> Option<&Occasion> {
+        self.occasion.as_ref()
     }
 
     /// The frozen actions, in order.

@@ -35,16 +35,20 @@ impl Door {
     /// Carries out what a person approved and says what became of it. An approval that another call carries out is
     /// waited for, one that is done tells its outcome again, and one that a stopped daemon left behind is read from the
     /// devices: nothing is ever sent twice.
+    ///
+    /// `plan_hash` is that of the plan as it was asked about, from the task's own record: a row that was changed
+    /// since, however consistently, is not carried out.
     pub async fn carry_out(
         &self,
         id: &str,
+        plan_hash: &str,
         record: &dyn Record,
         cancel: &CancellationToken,
     ) -> Result<Vec<OutcomeEntry>, RedeemError> {
         let mut changes = self.approval_changes();
         let begun = tokio::time::Instant::now();
         loop {
-            let state = match self.redeem(id).await {
+            let state = match self.redeem(id, plan_hash).await {
                 Ok((plan, permit)) => return Ok(self.perform(&plan, permit, record, cancel).await),
                 Err(RedeemError::NotApproved(state)) => state,
                 Err(error) => return Err(error),
@@ -74,13 +78,13 @@ impl Door {
     }
 
     /// Turns an approved question into the frozen plan and the permit to send it, once. On disk before it returns.
-    pub async fn redeem(&self, id: &str) -> Result<(Plan, Permit), RedeemError> {
+    pub async fn redeem(&self, id: &str, plan_hash: &str) -> Result<(Plan, Permit), RedeemError> {
         let Some(mut approval) = self.store.get(id).await? else { return Err(RedeemError::NotFound) };
         if approval.state != ApprovalState::Approved {
             return Err(RedeemError::NotApproved(approval.state));
         }
         let now = Moment::of(&self.clock);
-        let plan = match self.still_good(&approval, &now) {
+        let plan = match self.still_good(&approval, plan_hash, &now) {
             Ok(plan) => plan,
             Err(why) => {
                 self.step(&approval, Edge::Invalidate).await?;
@@ -102,8 +106,34 @@ impl Door {
         Ok((plan, permit))
     }
 
+    /// Uses up leave that was given to keep or drop a schedule. Nothing is sent; a second use is refused.
+    pub async fn use_up(&self, id: &str) -> Result<(), RedeemError> {
+        let Some(approval) = self.store.get(id).await? else { return Err(RedeemError::NotFound) };
+        let now = Moment::of(&self.clock);
+        let late = approval.too_late_to_dispatch(&now, &self.policy().approvals);
+        if late || self.has_changed(&approval) {
+            self.step(&approval, Edge::Invalidate).await?;
+            return Err(RedeemError::Invalidated(
+                "it was approved too long ago, or the policy or a device changed",
+            ));
+        }
+        let swap = Swap {
+            plan_hash: Some(approval.plan_hash.clone()),
+            dispatched_at: Some(now.wall),
+            ..Swap::new(id, ApprovalState::Approved, ApprovalState::DoneConfirmed)
+        };
+        if !self.store.swap(swap).await? {
+            return Err(RedeemError::NotApproved(approval.state));
+        }
+        self.tell_now(id).await?;
+        Ok(())
+    }
+
     /// The stored plan, if it may still be carried out.
-    fn still_good(&self, approval: &Approval, now: &Moment) -> Result<Plan, &'static str> {
+    fn still_good(&self, approval: &Approval, asked: &str, now: &Moment) -> Result<Plan, &'static str> {
+        if approval.plan_hash != asked {
+            return Err("the stored question is not the one that was asked");
+        }
         if approval.too_late_to_dispatch(now, &self.policy().approvals)
             || approval.expired(&clamped(approval, now))
         {
@@ -119,6 +149,9 @@ impl Door {
             &approval.plan_hash,
         )
         .ok_or("the stored plan is not what was approved")?;
+        if plan.occasion().is_some() {
+            return Err("it was asked about a schedule, not about doing it now");
+        }
         if self.precondition_broken(approval, &plan) {
             return Err("a target is not as it was shown");
         }

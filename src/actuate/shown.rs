@@ -3,12 +3,15 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::plan::{Plan, PlanLeaf};
+use super::plan::{Occasion, Plan, PlanLeaf};
 use crate::home::Verb;
 use crate::policy::{Approval, Moment, Snapshot};
 
 /// Characters of a name or a value that are shown; an id stands beside it in full.
 const NAME: usize = 64;
+
+/// Characters of the times of a schedule that are shown.
+const WHEN: usize = 200;
 
 /// The reason of an approval that was asked while nobody was home.
 pub(super) const NOBODY_HOME: &str = "nobody is home";
@@ -52,12 +55,16 @@ impl Shown {
             .iter()
             .map(|leaf| {
                 let state = approval.precondition.iter().find(|shown| shown.entity == leaf.action.entity);
-                target(leaf, state, words, now.wall)
+                target(leaf, state, plan.occasion(), words, now.wall)
             })
             .collect();
+        let schedule = plan.occasion().map(|occasion| match occasion {
+            Occasion::Scheduled { when } => format!("{}{}", words.not_now, clean(when, WHEN)),
+            Occasion::Dropped { when } => format!("{}{}", words.dropped, clean(when, WHEN)),
+        });
         let taint = approval.taint.as_deref().map(|source| format!("{}{}", words.taint, clean(source, NAME)));
         let away = approval.reasons.iter().any(|reason| reason == NOBODY_HOME).then(|| words.away.to_owned());
-        let warnings = away.into_iter().chain(taint).collect();
+        let warnings = schedule.into_iter().chain(away).chain(taint).collect();
         let mut shown = Self { targets, warnings, text: String::new() };
         shown.text = shown.lines(approval, words, now).join("\n");
         Some(shown)
@@ -97,8 +104,19 @@ impl Shown {
     }
 }
 
-fn target(leaf: &PlanLeaf, state: Option<&Snapshot>, words: &Words, now: DateTime<Utc>) -> ShownTarget {
-    let mut what = title(leaf.action.verb, words);
+fn target(
+    leaf: &PlanLeaf,
+    state: Option<&Snapshot>,
+    occasion: Option<&Occasion>,
+    words: &Words,
+    now: DateTime<Utc>,
+) -> ShownTarget {
+    let mut what = match occasion {
+        None => String::new(),
+        Some(Occasion::Scheduled { .. }) => words.schedule.to_owned(),
+        Some(Occasion::Dropped { .. }) => words.drop_schedule.to_owned(),
+    };
+    what.push_str(&title(leaf.action.verb, words));
     for (name, value) in &leaf.action.args {
         let value = serde_json::to_string(value).unwrap_or_default();
         what.push_str(&format!(" {name}={}{}", clean(value.trim_matches('"'), NAME), name.unit()));
@@ -165,6 +183,10 @@ struct Words {
     warning: &'static str,
     taint: &'static str,
     away: &'static str,
+    schedule: &'static str,
+    drop_schedule: &'static str,
+    not_now: &'static str,
+    dropped: &'static str,
     code: &'static str,
     expires: &'static str,
     verbs: &'static [(Verb, &'static str)],
@@ -182,6 +204,10 @@ const EN: Words = Words {
     warning: "Warning: ",
     taint: "text was read before this request from ",
     away: "nobody is home",
+    schedule: "SCHEDULE: ",
+    drop_schedule: "CANCEL SCHEDULE: ",
+    not_now: "nothing is done now; it is asked for a schedule, and again when it is due: ",
+    dropped: "it cancels a schedule, and then this is no longer done: ",
     code: "Code",
     expires: "expires in",
     verbs: &[],
@@ -199,6 +225,10 @@ const ZH: Words = Words {
     warning: "注意：",
     taint: "在此请求之前读取了以下来源的文字：",
     away: "家里没有人",
+    schedule: "定时：",
+    drop_schedule: "取消定时：",
+    not_now: "现在不执行；这是为定时询问的，到时会再次询问：",
+    dropped: "这会取消一个定时，之后不再执行：",
     code: "核对码",
     expires: "剩余",
     verbs: &[

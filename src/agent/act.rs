@@ -223,7 +223,9 @@ impl Agent {
             return self.report(log, id, unsafe_to_send).await;
         }
         let record = TaskLogOf { log, call: id.clone() };
-        let outcomes = match self.door.carry_out(approval, &record, &cancel.token).await {
+        let asked = log.with_state(|state| state.calls.get(id).and_then(|call| call.asked.clone()));
+        let asked = asked.unwrap_or_default();
+        let outcomes = match self.door.carry_out(approval, &asked, &record, &cancel.token).await {
             Ok(outcomes) => outcomes,
             Err(error) => {
                 tracing::warn!(%approval, %error, "an approved plan is not carried out");

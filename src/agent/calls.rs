@@ -216,6 +216,7 @@ impl Agent {
         let request = HouseholdRequest {
             intent,
             task: command.task.clone(),
+            utterance: command.text.clone(),
             principal: command.origin.clone(),
             conversation: command.conversation.clone(),
             area: command.area.clone(),

@@ -55,11 +55,13 @@ pub struct CallState {
     pub sent: Vec<Action>,
     /// Actions that policy allowed, which are sent or about to be.
     pub allowed: Vec<Action>,
+    /// Hash of the plan that a person was asked about.
+    pub asked: Option<String>,
 }
 
 impl CallState {
     fn new(call: &ToolCall) -> Self {
-        Self { call: call.clone(), phase: Phase::Open, sent: Vec::new(), allowed: Vec::new() }
+        Self { call: call.clone(), phase: Phase::Open, sent: Vec::new(), allowed: Vec::new(), asked: None }
     }
 
     /// The result, once it has one, and whether it is an error.
@@ -129,7 +131,10 @@ impl TaskState {
                 }
             }
             Event::Interim { .. } => {}
-            Event::ApprovalAsked { call, approval, .. } => {
+            Event::ApprovalAsked { call, approval, plan_hash, .. } => {
+                if let Some(call) = self.calls.get_mut(call) {
+                    call.asked = Some(plan_hash.clone());
+                }
                 self.set_phase(call, Phase::Waiting { approval: approval.clone() });
             }
             Event::ApprovalEnded { call, approval, verdict, .. } => {

@@ -11,14 +11,18 @@ use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::App;
+use super::history::state_word;
 use crate::home::{Change, Domain, EntityId, Verb};
 use crate::journal::{Durability, NewEvent};
+use crate::tools::clean;
 
 /// The kind of these events in the journal.
 pub const CHANGED: &str = "changed";
 
 /// Most changes of one entity that are written down within an hour: a device that flaps must not fill the record.
 const IN_AN_HOUR: usize = 30;
+/// How soon after a command a device that turns back is told to people as well: they were told that it was done.
+const WENT_BACK: Duration = Duration::from_secs(15);
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl App {
@@ -43,6 +47,9 @@ impl App {
             if self.explained(&change.entity, &value) {
                 continue;
             }
+            if self.went_back(&change.entity, &value) {
+                self.tell_it_went_back(&change.entity, &value);
+            }
             let now = self.clock.since_boot();
             let times = written.entry(change.entity.clone()).or_default();
             times.retain(|at| now.saturating_sub(*at) < HOUR);
@@ -58,6 +65,24 @@ impl App {
         self.door
             .last_sent(entity)
             .is_some_and(|(verb, ago)| ago < within(entity.domain()) && !is_opposite(verb, value))
+    }
+
+    /// Whether an entity has just left what a command of homeloop brought about: the person was told that it was done.
+    fn went_back(&self, entity: &EntityId, value: &str) -> bool {
+        self.door.last_sent(entity).is_some_and(|(verb, ago)| ago < WENT_BACK && is_opposite(verb, value))
+    }
+
+    fn tell_it_went_back(&self, entity: &EntityId, value: &str) {
+        let language = &self.settings.home.language;
+        let lexicon = self.household.report.lexicon(language);
+        let (name, area) = {
+            let house = self.house.read();
+            let Some(known) = house.entity(entity.as_str()) else { return };
+            (clean(known.name_in(language), 64), known.area.clone())
+        };
+        let said = lexicon.say("went_back", &[("name", &name), ("state", &state_word(lexicon, value))]);
+        tracing::warn!(%entity, value, "a device left what a command had just brought about");
+        self.announce(&said, area.as_deref());
     }
 
     async fn write_change(&self, entity: &EntityId, before: &str, value: &str) {

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 
 use super::foreign::CHANGED;
 use super::household::Keeper;
-use crate::actuate::Outcome;
+use crate::actuate::{Outcome, OutcomeEntry};
 use crate::agent::Event;
 use crate::home::{EntityId, Verb};
 use crate::journal::{self, Journal, JournalError};
+use crate::nlu::Lexicon;
 use crate::policy::{Channel, Verdict};
 use crate::tools::clean;
 
@@ -44,6 +45,9 @@ pub enum What {
         approved_by: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         approved_via: Option<String>,
+        /// The whole outcome, for the sentence about it.
+        #[serde(skip)]
+        entry: Box<OutcomeEntry>,
     },
     /// The device changed, and no command of homeloop explains it.
     Changed { from: String, to: String },
@@ -108,6 +112,7 @@ async fn deed(
         text: command.text.clone(),
         approved_by,
         approved_via,
+        entry: Box::new(entry.clone()),
     };
     Ok(Some(Deed { at: row.at, entity: entry.action.entity, what }))
 }
@@ -141,7 +146,7 @@ impl Keeper {
         let today = at.date_naive() == self.clock.now().with_timezone(&self.zone).date_naive();
         let time = at.format(if today { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" }).to_string();
         match &deed.what {
-            What::Done { verb, by, channel, approved_by, .. } => {
+            What::Done { by, channel, approved_by, entry, .. } => {
                 let approved = approved_by
                     .as_deref()
                     .map(|by| lexicon.say("history.approved", &[("by", &clean(by, 80))]));
@@ -150,8 +155,7 @@ impl Keeper {
                 lexicon.say(
                     "history.done",
                     &[
-                        ("name", &name),
-                        ("what", &verb.word().replace('_', " ")),
+                        ("what", &self.report.outcomes(language, std::slice::from_ref(entry), &house)),
                         ("time", &time),
                         ("by", &clean(by, 80)),
                         ("channel", channel),
@@ -161,10 +165,20 @@ impl Keeper {
             }
             What::Changed { from, to } => lexicon.say(
                 "history.changed",
-                &[("name", &name), ("from", &clean(from, 40)), ("to", &clean(to, 40)), ("time", &time)],
+                &[
+                    ("name", &name),
+                    ("from", &state_word(lexicon, from)),
+                    ("to", &state_word(lexicon, to)),
+                    ("time", &time),
+                ],
             ),
         }
     }
+}
+
+/// A state as it is said, or as the device calls it where the language has no word for it.
+pub(super) fn state_word(lexicon: &Lexicon, state: &str) -> String {
+    lexicon.phrase(&format!("is.{state}")).map_or_else(|| clean(state, 40).replace('_', " "), str::to_owned)
 }
 
 fn without_text(deed: &Deed) -> Value {

@@ -20,6 +20,7 @@ use crate::home::{Action, SharedHouse};
 use crate::journal::{Health, Journal};
 use crate::model::Report;
 use crate::nlu::{Intent, Lexicon, ListChange, TimerChange};
+use crate::policy::Channel;
 use crate::schedule::Scheduler;
 use crate::settings::Ends;
 use crate::tools::{Household, HouseholdRequest, Occasion};
@@ -56,6 +57,12 @@ impl Household for Keeper {
                 Intent::Schedule { when, intents } => self.schedule(when, intents, &request, lexicon).await,
                 Intent::ScheduleQuery => self.schedules(lexicon, &request.language).await,
                 Intent::ScheduleCancel(which) => self.cancel(which, &request, lexicon).await,
+                // What is due was asked for before; it is said however much else is.
+                Intent::Broadcast { .. }
+                    if request.principal.channel != Channel::Schedule && !self.door.may_notify() =>
+                {
+                    Err(lexicon.say("announced_too_often", &[]))
+                }
                 Intent::Broadcast { message, area } => {
                     if (self.announce)(message.clone(), area.clone()) {
                         Ok(said(message.clone()))

@@ -37,6 +37,14 @@ impl Replies {
         self.by_task.lock().unwrap_or_else(PoisonError::into_inner).insert(task.to_owned(), asked);
     }
 
+    /// Has a task answered in the conversation that asked for it before: `chat:<id>`; other ones have no such place.
+    pub(super) fn want_in(&self, task: &str, conversation: Option<&str>) {
+        let Some(chat) = conversation.and_then(|conversation| conversation.strip_prefix("chat:")) else {
+            return;
+        };
+        self.want(task, Asked { reply_to: None, chat: Some(chat.to_owned()) });
+    }
+
     fn chat_of(&self, task: &str) -> Option<String> {
         self.by_task.lock().unwrap_or_else(PoisonError::into_inner).get(task)?.chat.clone()
     }

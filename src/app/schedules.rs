@@ -9,8 +9,9 @@ use super::App;
 use crate::agent::{Command, SubmitError};
 use crate::model::Planned;
 use crate::nlu::Intent;
-use crate::policy::{Channel, Principal, Scope};
+use crate::policy::{Asked, Channel, Decision, Principal, Scope};
 use crate::schedule::{FireEvent, Schedule, Timer};
+use crate::voice::hermes;
 
 /// How often, and after which pause, what is due is tried again while the queue is full.
 const BUSY_TRIES: u32 = 60;
@@ -23,6 +24,8 @@ struct Origin {
     area: Option<String>,
     #[serde(default)]
     language: Option<String>,
+    #[serde(default)]
+    principal: Option<Principal>,
 }
 
 /// Takes what the scheduler hands over.
@@ -50,7 +53,23 @@ impl App {
                 return;
             }
         };
+        if let Some(creator) = origin(&schedule.plan.created_by).principal
+            && self.may_not(&creator, &schedule, &intents)
+        {
+            return self.tell_of(&schedule, "schedule_forbidden", &[]).await;
+        }
         self.start_schedule(&schedule, intents).await;
+    }
+
+    /// Whether the rules forbid the steps now to the one who made the schedule. What nobody could order at this hour
+    /// is not had by ordering it before.
+    fn may_not(&self, creator: &Principal, schedule: &Schedule, intents: &[Intent]) -> bool {
+        let actions = self.household.actions(intents);
+        // What cannot be planned is told by the task itself.
+        let Ok(plan) = self.door.plan(&actions) else { return false };
+        let conversation = Some(schedule.plan.conversation.as_str()).filter(|id| !id.is_empty());
+        let asked = Asked { principal: creator, conversation, taint: None, sent: &[] };
+        self.door.decide(&plan, &asked).decision() == Decision::Deny
     }
 
     /// Tells the one who made a schedule what became of it.
@@ -84,7 +103,22 @@ impl App {
         let message = lexicon.say(key, &[("label", &timer.label)]);
         let conversation = Some(timer.conversation.clone()).filter(|id| !id.is_empty());
         let intents = vec![Intent::Broadcast { message: message.clone(), area: origin.area.clone() }];
+        self.ring_at(&origin, conversation.as_deref(), &message, &language).await;
         self.run_plan(format!("timer:{}", timer.id), message, conversation, origin, intents).await;
+    }
+
+    /// Says a ring at the voice site that the timer was set at; a conversation hears it as the answer of its task.
+    async fn ring_at(&self, origin: &Origin, conversation: Option<&str>, message: &str, language: &str) {
+        let site = origin.principal.as_ref().and_then(|principal| principal.name.strip_prefix("voice:"));
+        match (site, conversation) {
+            (Some(site), Some(conversation)) if conversation.starts_with("hermes:") => {
+                self.publish_hermes(hermes::say(site, message, Some(language)));
+            }
+            (Some(site), Some(conversation)) if conversation.starts_with("voice:") => {
+                self.say_at_site(site, message, language).await;
+            }
+            (Some(_) | None, _) => {}
+        }
     }
 
     async fn run_plan(
@@ -107,6 +141,7 @@ impl App {
             at: self.clock.now(),
             plan: Some(Planned::Intents(intents)),
         };
+        self.replies.want_in(&command.task, command.conversation.as_deref());
         for _ in 0..BUSY_TRIES {
             match self.queue.submit(command.clone()).await {
                 // Until the task is in the journal a crash would lose it: the firing stays open so long.
@@ -126,5 +161,5 @@ impl App {
 }
 
 fn origin(stored: &serde_json::Value) -> Origin {
-    Origin::deserialize(stored).unwrap_or(Origin { area: None, language: None })
+    Origin::deserialize(stored).unwrap_or(Origin { area: None, language: None, principal: None })
 }

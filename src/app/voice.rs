@@ -142,7 +142,7 @@ impl App {
         }
     }
 
-    fn publish_hermes(&self, (topic, body): hermes::Message) {
+    pub(super) fn publish_hermes(&self, (topic, body): hermes::Message) {
         if let Err(error) = self.link.begin_publish(Publish::new(topic, body.to_string())) {
             tracing::warn!(%error, "a Hermes message was not published");
         }
@@ -212,6 +212,12 @@ impl App {
                 return;
             }
         }
+    }
+
+    /// Says something at a site that nobody spoke at just now: as text, and spoken where there is a service for it.
+    pub(super) async fn say_at_site(&self, site: &str, text: &str, language: &str) {
+        self.tell_site(site, &json!({"text": text, "final": true}));
+        self.speak(site, text, language).await;
     }
 
     async fn speak(&self, site: &str, text: &str, language: &str) {

@@ -74,7 +74,7 @@ async fn acts(
         }
         let at = deed.at.format("%Y-%m-%d %H:%M:%S");
         match &deed.what {
-            What::Done { verb, outcome, by, channel, text, approved_by, approved_via, task } => {
+            What::Done { verb, outcome, by, channel, text, approved_by, approved_via, task, .. } => {
                 let word = |value| {
                     serde_json::to_value(value).ok().and_then(|word| word.as_str().map(str::to_owned))
                 };

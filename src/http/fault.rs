@@ -134,7 +134,6 @@ impl From<CancelError> for Fault {
         let message = error.to_string();
         match error {
             CancelError::NotFound => Self::not_found(message),
-            CancelError::NeedsApproval { .. } => Self::new(StatusCode::CONFLICT, "needs_approval", message),
             CancelError::Forbidden(_) => Self::forbidden(message),
             CancelError::Unavailable(error) => error.into(),
         }

@@ -236,9 +236,6 @@ pub enum GrantError {
 pub enum CancelError {
     #[error("no such schedule")]
     NotFound,
-    /// It locks, arms or closes something: an approval has been opened for removing it.
-    #[error("removing this schedule needs an approval: {approval_id}")]
-    NeedsApproval { approval_id: String },
     #[error("not allowed: {0}")]
     Forbidden(String),
     #[error(transparent)]

@@ -289,3 +289,40 @@ pub fn list(lexicon: &Lexicon, names: &[String]) -> String {
 pub fn number(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{}", (value * 100.0).round() / 100.0) }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::home::Stamp;
+    use crate::nlu::Nlu;
+
+    #[test]
+    fn b17_an_old_state_is_told_with_its_age() {
+        let now = Utc::now().with_timezone(&Tz::UTC);
+        let nlu = Nlu::new().unwrap();
+        for (minutes, en, zh) in [
+            (0, "", ""),
+            (59, "", ""),
+            (60, "60 minutes ago", "60"),
+            (180, "3 hours ago", "3"),
+            (60 * 24 * 5, "5 days ago", "5"),
+        ] {
+            let stamp = Stamp {
+                at: now.to_utc() - TimeDelta::minutes(minutes),
+                since_boot: std::time::Duration::ZERO,
+                live: true,
+                connection: 1,
+                sequence: 1,
+            };
+            let state = State { reported: Some(stamp), ..State::default() };
+            for (language, says) in [("en", en), ("zh", zh)] {
+                let told = age(nlu.lexicon(language), Some(&state), now);
+                assert_eq!(told.is_empty(), says.is_empty(), "{minutes} {language}: {told}");
+                assert!(told.contains(says), "{minutes} {language}: {told}");
+            }
+        }
+        assert_eq!(age(nlu.lexicon("en"), None, now), "", "never reported: unknown, and no age");
+    }
+}

@@ -1,12 +1,14 @@
 //! One precedence function: from the table, the rules and a plan to allow, ask or deny.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::limits::{counts, refusal};
 use super::principal::Principal;
 use super::rules::{Grant, LocalTime, Policy, Rule};
-use super::tier::{Tier, classify};
+use super::tier::{Tier, classify, secures};
 use crate::home::{Action, Entity, State, Verb};
 
 /// Policy's answer for a whole plan. A later one in this order beats an earlier one.
@@ -182,6 +184,33 @@ pub fn decide(
     Decided { plan_hash: plan_hash.to_owned(), decision, tier, reasons, leaves: decided }
 }
 
+/// Decides about dropping what would have been done later: what locks, arms or closes needs a person, whatever rules
+/// say about doing it; the rest does not.
+pub fn decide_dropping(plan_hash: &str, leaves: &[Leaf<'_>]) -> Decided {
+    let decided: Vec<LeafDecision> = leaves
+        .iter()
+        .map(|leaf| {
+            let (decision, tier, reason) = if secures(leaf.action) {
+                (Decision::Ask, Tier::Ask, "G2: the house would be less safe without it")
+            } else {
+                (Decision::Allow, Tier::Act, "G1: it can be scheduled again")
+            };
+            LeafDecision {
+                entity: leaf.action.entity.to_string(),
+                verb: leaf.action.verb,
+                decision,
+                tier,
+                reasons: vec![reason.to_owned()],
+                rule: None,
+                refusal: None,
+            }
+        })
+        .collect();
+    let decision = decided.iter().map(|leaf| leaf.decision).max().unwrap_or(Decision::Ask);
+    let tier = decided.iter().map(|leaf| leaf.tier).max().unwrap_or(Tier::Ask);
+    Decided { plan_hash: plan_hash.to_owned(), decision, tier, reasons: Vec::new(), leaves: decided }
+}
+
 /// Steps 1 to 6.
 fn decide_leaf(
     leaf: &Leaf<'_>,
@@ -324,10 +353,11 @@ fn decide_whole(
     if writes > limits.writes_free {
         reasons.push(format!("{writes} writes in one command; {} need no approval", limits.writes_free));
     }
-    if let Some(source) = asked.taint
-        && leaves.len() > policy.raises.tainted_fan_out
-    {
-        reasons.push(format!("{} targets, and text from {source} was read before", leaves.len()));
+    if let Some(source) = asked.taint {
+        let targets: BTreeSet<_> = actions().map(|action| &action.entity).collect();
+        if targets.len() > policy.raises.tainted_fan_out {
+            reasons.push(format!("{} targets, and text from {source} was read before", targets.len()));
+        }
     }
     (if reasons.is_empty() { Decision::Allow } else { Decision::Ask }, reasons)
 }

@@ -26,12 +26,16 @@ pub fn lasting(entity: &Entity) -> Option<(Lasting, Verb)> {
         }
         Domain::Switch if named(entity, Group::Irrigation) => (Lasting::Irrigation, Verb::TurnOff),
         // What something depends on must not go off unasked: an aquarium's heater.
-        Domain::Switch if named(entity, Group::Heat) && !named(entity, Group::Critical) => {
+        Domain::Switch if heats(entity) && !named(entity, Group::Critical) => {
             (Lasting::Heater, Verb::TurnOff)
         }
         _ => return None,
     };
     entity.action(end).map(|_| (kind, end))
+}
+
+fn heats(entity: &Entity) -> bool {
+    named(entity, Group::Heat) || named(entity, Group::Fire)
 }
 
 /// Whether `action` begins what [`lasting`] says must end.
@@ -74,11 +78,25 @@ mod tests {
             ("switch.a", "", "Space heater", vec![Verb::TurnOff], Some((Heater, Verb::TurnOff))),
             ("switch.a", "outlet", "Bathroom heater", vec![Verb::TurnOff], Some((Heater, Verb::TurnOff))),
             ("switch.a", "", "Aquarium heater", vec![Verb::TurnOff], None),
+            ("switch.a", "", "Kettle", vec![Verb::TurnOff], Some((Heater, Verb::TurnOff))),
             ("switch.a", "", "Coffee machine", vec![Verb::TurnOff], None),
             ("light.a", "", "Heater light", vec![Verb::TurnOff], None),
             ("switch.a", "", "Space heater", vec![Verb::TurnOn], None),
         ] {
             assert_eq!(lasting(&entity(id, class, name, &verbs)), expected, "{id} {class} {name}");
+        }
+    }
+
+    #[test]
+    fn only_what_switches_on_or_opens_begins() {
+        for (id, verb, begun) in [
+            ("switch.a", Verb::TurnOn, true),
+            ("switch.a", Verb::TurnOff, false),
+            ("valve.a", Verb::Open, true),
+            ("valve.a", Verb::Close, false),
+            ("valve.a", Verb::Stop, false),
+        ] {
+            assert_eq!(begins(&Action::new(EntityId::parse(id).unwrap(), verb)), begun, "{id} {verb}");
         }
     }
 }

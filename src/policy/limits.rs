@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::tier::{closes, opens};
+use super::tier::{closes, may_trap, opens};
 use crate::home::{Action, Arg, Domain, Entity, Verb};
 
 /// The hard limits and ceilings. Their defaults are what the policy file starts from.
@@ -74,10 +74,13 @@ pub fn refusal(action: &Action, domain: Domain, limits: &Limits, outside: Option
     }
 }
 
-/// Turns a climate entity off, by its verb or by its mode.
+/// Turns a climate entity off, by its verb or by its mode. A mode may come with a temperature as well.
 fn turns_off(action: &Action) -> bool {
-    let mode = action.args.get(&Arg::HvacMode).and_then(|mode| mode.as_text());
-    action.verb == Verb::TurnOff || (action.verb == Verb::SetHvacMode && mode == Some("off"))
+    action.verb == Verb::TurnOff || mode(action).is_some_and(|mode| mode.eq_ignore_ascii_case("off"))
+}
+
+fn mode(action: &Action) -> Option<&str> {
+    action.args.get(&Arg::HvacMode).and_then(|mode| mode.as_text())
 }
 
 /// Whether an action counts towards the writes of its command. Turning lights, media and fans off and closing
@@ -111,7 +114,7 @@ pub fn direction(action: &Action) -> Option<Direction> {
         return if opens(action) { Some(Direction::Forth) } else { shut };
     }
     let switches = matches!(action.verb, Verb::TurnOn | Verb::TurnOff | Verb::SetHvacMode);
-    if domain == Domain::Climate && switches {
+    if domain == Domain::Climate && (switches || mode(action).is_some()) {
         return Some(if turns_off(action) { Direction::Back } else { Direction::Forth });
     }
     None
@@ -131,25 +134,34 @@ const MOTOR_GAP: Duration = Duration::from_secs(2);
 const COMPRESSOR_GAP: Duration = Duration::from_secs(180);
 const HEAVY_CLOSE_GAP: Duration = Duration::from_secs(60);
 
-/// Motors rest 2 s between opposite commands, compressors 3 minutes; a garage door, gate or door closes at most once
-/// a minute. A stop never waits.
-pub fn pace(action: &Action, entity: &Entity, before: Direction, elapsed: Duration) -> Pace {
+/// What an entity was told before, and how long ago.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The last command with a direction.
+    pub last: Option<(Direction, Duration)>,
+    /// The last command to close, whatever came after it.
+    pub closed: Option<Duration>,
+}
+
+/// Motors rest 2 s between opposite commands, compressors 3 minutes; what may trap somebody (a garage door, gate or
+/// door, and a cover whose class is unknown) closes at most once a minute. A stop never waits.
+pub fn pace(action: &Action, entity: &Entity, told: Told) -> Pace {
     let Some(now) = direction(action) else { return Pace::Now };
-    let left = |gap: Duration| gap.checked_sub(elapsed).filter(|left| !left.is_zero());
-    if now == Direction::Stop || before == Direction::Stop {
+    let left = |gap: Duration, elapsed: Duration| gap.checked_sub(elapsed).filter(|left| !left.is_zero());
+    if now == Direction::Back
+        && may_trap(entity)
+        && let Some(rest) = told.closed.and_then(|elapsed| left(HEAVY_CLOSE_GAP, elapsed))
+    {
+        return Pace::TooSoon(rest);
+    }
+    let Some((before, elapsed)) = told.last else { return Pace::Now };
+    if now == before || now == Direction::Stop || before == Direction::Stop {
         return Pace::Now;
     }
-    if now == before {
-        let heavy = matches!(entity.device_class.as_deref(), Some("garage" | "gate" | "door"));
-        return match left(HEAVY_CLOSE_GAP) {
-            Some(rest) if heavy && now == Direction::Back => Pace::TooSoon(rest),
-            Some(_) | None => Pace::Now,
-        };
-    }
     if entity.domain() == Domain::Climate {
-        left(COMPRESSOR_GAP).map_or(Pace::Now, Pace::TooSoon)
+        left(COMPRESSOR_GAP, elapsed).map_or(Pace::Now, Pace::TooSoon)
     } else {
-        left(MOTOR_GAP).map_or(Pace::Now, Pace::Wait)
+        left(MOTOR_GAP, elapsed).map_or(Pace::Now, Pace::Wait)
     }
 }
 
@@ -194,15 +206,25 @@ mod tests {
         let off = action("climate.a", Verb::TurnOff, &[]);
         let mode = action("climate.a", Verb::SetHvacMode, &[(Arg::HvacMode, ArgValue::Text("off".into()))]);
         let heat = action("climate.a", Verb::SetHvacMode, &[(Arg::HvacMode, ArgValue::Text("heat".into()))]);
+        let with = |mode: &str| {
+            let args =
+                [(Arg::Temperature, ArgValue::Number(20.0)), (Arg::HvacMode, ArgValue::Text(mode.into()))];
+            action("climate.a", Verb::SetTemperature, &args)
+        };
+        let (off_with_degrees, heat_with_degrees) = (with("off"), with("heat"));
         for (action, outside, refused) in [
             (&off, Some(2.9), true),
             (&mode, Some(-10.0), true),
             (&off, Some(3.0), false),
             (&off, None, false),
             (&heat, Some(-10.0), false),
+            (&off_with_degrees, Some(-10.0), true),
+            (&heat_with_degrees, Some(-10.0), false),
         ] {
             assert_eq!(refusal(action, Domain::Climate, &limits, outside).is_some(), refused, "{action}");
         }
+        assert_eq!(direction(&off_with_degrees), Some(Direction::Back));
+        assert_eq!(direction(&heat_with_degrees), Some(Direction::Forth));
         assert_eq!(
             refusal(&action("light.a", Verb::TurnOff, &[]), Domain::Light, &limits, Some(-10.0)),
             None
@@ -250,6 +272,8 @@ mod tests {
             ("cover.a", None, Verb::Open, Direction::Forth, 0, Pace::Now),
             ("cover.a", None, Verb::Stop, Direction::Forth, 0, Pace::Now),
             ("cover.a", None, Verb::Close, Direction::Stop, 0, Pace::Now),
+            ("cover.a", Some("shade"), Verb::Close, Direction::Back, 0, Pace::Now),
+            ("cover.a", None, Verb::Close, Direction::Back, 59_000, Pace::TooSoon(ms(1000))),
             ("cover.a", Some("garage"), Verb::Close, Direction::Back, 59_000, Pace::TooSoon(ms(1000))),
             ("cover.a", Some("garage"), Verb::Close, Direction::Back, 60_000, Pace::Now),
             ("cover.a", Some("garage"), Verb::Open, Direction::Forth, 0, Pace::Now),
@@ -259,8 +283,25 @@ mod tests {
             ("climate.a", None, Verb::SetTemperature, Direction::Back, 0, Pace::Now),
             ("light.a", None, Verb::TurnOn, Direction::Back, 0, Pace::Now),
         ] {
-            let got = pace(&action(id, verb, &[]), &entity(id, class), before, ms(elapsed));
+            let closed = (before == Direction::Back).then(|| ms(elapsed));
+            let told = Told { last: Some((before, ms(elapsed))), closed };
+            let got = pace(&action(id, verb, &[]), &entity(id, class), told);
             assert_eq!(got, pace_is, "{id} {class:?} {verb} {before:?} {elapsed}");
         }
+        // A stop or a way back in between does not let it close again at once.
+        let closed = Some(ms(30_000));
+        for last in [Direction::Stop, Direction::Forth] {
+            let told = Told { last: Some((last, ms(10_000))), closed };
+            let garage = entity("cover.a", Some("garage"));
+            assert_eq!(pace(&action("cover.a", Verb::Close, &[]), &garage, told), Pace::TooSoon(ms(30_000)));
+            assert_eq!(pace(&action("cover.a", Verb::Stop, &[]), &garage, told), Pace::Now);
+            let curtain = entity("cover.a", Some("curtain"));
+            assert_eq!(pace(&action("cover.a", Verb::Close, &[]), &curtain, told), Pace::Now);
+        }
+        let never = Told::default();
+        assert_eq!(
+            pace(&action("cover.a", Verb::Close, &[]), &entity("cover.a", Some("garage")), never),
+            Pace::Now
+        );
     }
 }

@@ -73,4 +73,27 @@ mod tests {
         lockout.wrong("phone", at(608));
         assert_eq!(lockout.locked("phone", at(608)), None);
     }
+
+    /// A flood of names does not free the one that is locked, nor the one that guesses.
+    #[test]
+    fn a_flood_of_names_forgets_only_what_is_old() {
+        let at = Duration::from_secs;
+        let mut lockout = Lockout::default();
+        lockout.wrong("old", at(0));
+        for _ in 0..TRIES {
+            lockout.wrong("locked", at(500));
+        }
+        for _ in 0..TRIES - 1 {
+            lockout.wrong("guessing", at(500));
+        }
+        for name in lockout.tries.len()..REMEMBERED {
+            lockout.wrong(&format!("name {name}"), at(0));
+        }
+        assert_eq!(lockout.tries.len(), REMEMBERED);
+        lockout.wrong("one more", at(600));
+        assert_eq!(lockout.tries.len(), 3, "the last tries of the others are ten minutes old");
+        assert!(lockout.locked("locked", at(600)).is_some());
+        lockout.wrong("guessing", at(601));
+        assert!(lockout.locked("guessing", at(601)).is_some());
+    }
 }

@@ -19,8 +19,8 @@ pub mod tier;
 
 pub use answer::{AnswerWord, dated_far, may_decide};
 pub use approval::{Approval, ApprovalSettings, ApprovalState, Edge, Moment, Requester, Snapshot, Verdict};
-pub use decide::{Asked, Decided, Decision, Facts, Leaf, LeafDecision, decide};
-pub use limits::{Direction, Limits, Pace, direction, pace};
+pub use decide::{Asked, Decided, Decision, Facts, Leaf, LeafDecision, decide, decide_dropping};
+pub use limits::{Direction, Limits, Pace, Told, direction, pace};
 pub use lockout::Lockout;
 pub use permit::Permit;
 pub use principal::{Channel, Principal, Scope};

@@ -13,6 +13,9 @@ use unicode_normalization::char::is_combining_mark;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Group {
     Entry,
+    /// What burns or scorches: cooking, ironing, a sauna, a fireplace.
+    Fire,
+    /// What warms a room or a bed.
     Heat,
     Critical,
     Flow,
@@ -48,22 +51,34 @@ const WORDS: &[(Group, &[&str])] = &[
         ],
     ),
     (
+        Group::Fire,
+        &[
+            "oven", "stove", "cooker", "hob", "kettle", "iron", "sauna", "fireplace", "toaster", "grill", "fryer",
+            "deep fryer", // en
+            "ofen", "backofen", "herd", "kochfeld", "wasserkocher", "bugeleisen", "kamin", // de
+            "four encastrable", "cuisiniere", "plaque de cuisson", "bouilloire", "fer a repasser", "cheminee", // fr
+            "horno", "cocina electrica", "hervidor", "plancha", "chimenea", // es
+            "forno", "fornello", "bollitore", "ferro da stiro", "camino", // it
+            "fogao", "chaleira", "ferro de passar", "lareira", // pt
+            "fornuis", "kookplaat", "waterkoker", "strijkijzer", "haard", // nl
+            "духовка", "плита", "печь", "чайник", "утюг", "сауна", "камин", // ru
+            "烤箱", "炉灶", "灶", "电磁炉", "燃气灶", "热水壶", "电水壶", "水壶", "熨斗", "桑拿", "壁炉", "烤炉", // zh
+            "オーブン", "コンロ", "ケトル", "アイロン", "サウナ", "暖炉", // ja
+        ],
+    ),
+    (
         Group::Heat,
         &[
-            "oven", "stove", "cooker", "hob", "kettle", "iron", "sauna", "fireplace", "heater", "boiler",
-            "space heater", "furnace", "toaster", "grill", "fryer", "deep fryer", "electric blanket", "radiator", // en
-            "ofen", "backofen", "herd", "kochfeld", "wasserkocher", "bugeleisen", "kamin", "heizlufter", "heizung",
-            "heizer", "heizstab", "heizdecke", // de
-            "four encastrable", "cuisiniere", "plaque de cuisson", "bouilloire", "fer a repasser", "cheminee", "chauffage",
-            "radiateur", "chaudiere", // fr
-            "horno", "estufa", "cocina electrica", "hervidor", "plancha", "chimenea", "calefactor", "calentador", // es
-            "forno", "fornello", "bollitore", "ferro da stiro", "camino", "stufa", "riscaldatore", "caldaia", // it
-            "fogao", "chaleira", "ferro de passar", "lareira", "aquecedor", "caldeira", // pt
-            "fornuis", "kookplaat", "waterkoker", "strijkijzer", "haard", "kachel", "verwarming", "ketel", // nl
-            "духовка", "плита", "печь", "чайник", "утюг", "сауна", "камин", "обогреватель", "котел", "нагреватель", // ru
-            "烤箱", "炉灶", "灶", "电磁炉", "燃气灶", "热水壶", "电水壶", "水壶", "熨斗", "桑拿", "壁炉", "电暖器", "取暖器",
-            "暖风机", "加热器", "电热毯", "烤炉", "锅炉", "浴霸", // zh
-            "オーブン", "コンロ", "ストーブ", "ケトル", "アイロン", "サウナ", "暖炉", "ヒーター", "電気毛布", "ボイラー", // ja
+            "heater", "boiler", "space heater", "furnace", "electric blanket", "radiator", // en
+            "heizlufter", "heizung", "heizer", "heizstab", "heizdecke", // de
+            "chauffage", "radiateur", "chaudiere", // fr
+            "estufa", "calefactor", "calentador", // es
+            "stufa", "riscaldatore", "caldaia", // it
+            "aquecedor", "caldeira", // pt
+            "kachel", "verwarming", "ketel", // nl
+            "обогреватель", "котел", "нагреватель", // ru
+            "电暖器", "取暖器", "暖风机", "加热器", "电热毯", "锅炉", "浴霸", // zh
+            "ストーブ", "ヒーター", "電気毛布", "ボイラー", // ja
         ],
     ),
     (
@@ -449,10 +464,10 @@ mod tests {
             ("小院的门", Group::Entry),
             ("玄関の鍵", Group::Entry),
             ("Ｇａｒａｇｅ", Group::Entry),
-            ("Oven", Group::Heat),
-            ("Wasserkocher", Group::Heat),
-            ("Fer à repasser", Group::Heat),
-            ("厨房烤箱", Group::Heat),
+            ("Oven", Group::Fire),
+            ("Wasserkocher", Group::Fire),
+            ("Fer à repasser", Group::Fire),
+            ("厨房烤箱", Group::Fire),
             ("Freezer", Group::Critical),
             ("холодильник", Group::Critical),
             ("Sump pump", Group::Critical),

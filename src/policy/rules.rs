@@ -327,3 +327,6 @@ impl Grant {
 
 /// The local time of day that [`Hours`] and days are compared with.
 pub type LocalTime = NaiveDateTime;
+
+#[cfg(test)]
+mod tests;

@@ -94,6 +94,9 @@ pub const TABLE: &[Row] = &[
         .when(When::OpensFor(IRRIGATION_S)),
     row("valve.close", &[Domain::Valve], MOVE, Tier::Act, "the safe direction").when(When::Closes),
     row("valve.stop", &[Domain::Valve], &[Verb::Stop], Tier::Act, "stopping is safe"),
+    row("heat", HEATS, &[], Tier::Ask, "its name says that it burns or scorches: fire")
+        .words(Group::Fire)
+        .when(When::NotOff),
     row("siren", &[Domain::Siren], &[], Tier::Ask, "it harasses, or silences a warning"),
     row("climate", &[Domain::Climate], &[], Tier::Act, "comfort, inside the limits"),
     row("water_heater", &[Domain::WaterHeater], &[], Tier::Act, "comfort, inside the limits"),
@@ -108,6 +111,9 @@ pub const TABLE: &[Row] = &[
     row("camera.on", &[Domain::Camera], &[Verb::TurnOn], Tier::Act, "the secure direction"),
     row("camera.off", &[Domain::Camera], &[Verb::TurnOff], Tier::Ask, "it blinds the house"),
     row("generic", GENERIC, &[], Tier::Act, "nothing says that it is dangerous"),
+    row("generic fire", GENERIC, &[], Tier::Ask, "its name says that it burns or scorches: fire")
+        .words(Group::Fire)
+        .when(When::NotOff),
     row("generic heat", GENERIC, &[], Tier::Ask, "its name says that it heats: fire")
         .words(Group::Heat)
         .when(When::NotOff),
@@ -145,6 +151,8 @@ pub const TABLE: &[Row] = &[
 
 const COMFORT: &[Domain] =
     &[Domain::Light, Domain::Fan, Domain::MediaPlayer, Domain::Vacuum, Domain::Humidifier];
+/// Things that a sauna, a fireplace or a kettle may be announced as. A radiator's thermostat is none of these.
+const HEATS: &[Domain] = &[Domain::Climate, Domain::WaterHeater, Domain::Fan, Domain::Humidifier];
 /// Things whose domain says nothing about what hangs on them.
 const GENERIC: &[Domain] = &[
     Domain::Switch,
@@ -310,22 +318,39 @@ pub(crate) fn closes(action: &Action) -> bool {
     MOVE.contains(&action.verb) && !opens(action)
 }
 
+/// Whether an action makes the house safer, so that dropping it makes it less safe.
+pub fn secures(action: &Action) -> bool {
+    match action.entity.domain() {
+        Domain::Lock => action.verb == Verb::Lock,
+        Domain::AlarmControlPanel => ARM.contains(&action.verb) || action.verb == Verb::ArmCustomBypass,
+        Domain::Cover | Domain::Valve => closes(action),
+        _ => false,
+    }
+}
+
+/// Whether a cover may trap somebody when it closes.
+pub(crate) fn may_trap(entity: &Entity) -> bool {
+    let class = entity.device_class.as_deref();
+    entity.domain() == Domain::Cover
+        && (Class::In(HEAVY).matches(class) || Class::NotIn(KNOWN_COVERS).matches(class))
+}
+
 fn number(action: &Action, arg: Arg) -> Option<f64> {
     action.args.get(&arg)?.as_number()
 }
 
-/// Whether arming by `verb` guards less than `present` does. A panel that is triggered, or on its way to a mode that
-/// is not known yet, is guarded as well as can be.
+/// Whether arming by `verb` guards less than `present` does. A panel that is triggered, on its way to a mode that is
+/// not known yet, or whose state is unknown may be guarded as well as can be.
 fn guards_less(verb: Verb, present: Option<&str>) -> bool {
     let strength = |mode: &str| match mode {
         "armed_home" => 1,
         "armed_night" => 2,
-        "armed_away" | "armed_vacation" | "armed_custom_bypass" | "arming" | "pending" | "triggered" => 3,
-        _ => 0,
+        "disarmed" | "disarming" => 0,
+        _ => 3,
     };
     let wished = [(Verb::ArmHome, 1), (Verb::ArmNight, 2), (Verb::ArmAway, 3), (Verb::ArmVacation, 3)];
     let wished = wished.iter().find(|(arm, _)| *arm == verb).map_or(3, |(_, strength)| *strength);
-    present.is_some_and(|present| wished < strength(present))
+    wished < present.map_or(3, strength)
 }
 
 /// Whether any name of the entity or its device holds a word of `group`. Ids count too: they are names once given.

@@ -7,11 +7,15 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::home::{Availability, Category, Domain, Entity, EntityId, House, State, attr};
+use super::told::{clean, clean_value, has_free_value, is_free_attribute, value_text};
+use crate::home::{Category, Entity, EntityId, House};
 
 /// Attributes that say nothing to a person or a model.
 const SILENT: &[&str] =
     &["supported_features", "supported_color_modes", "friendly_name", "entity_picture", "icon"];
+
+/// Bytes of attributes of one entity that a model is told; what does not fit is counted.
+const ATTRIBUTE_BYTES: usize = 2048;
 
 /// The state of each entity, in the order asked for.
 pub fn get_state(ids: &[EntityId], house: &House, now: DateTime<Utc>) -> Value {
@@ -115,24 +119,31 @@ const UNREAD: &str = "[text; read it with get_state]";
 
 /// The state of an entity as one short text, free text from outside left out.
 pub fn quoted_state(entity: &Entity, house: &House) -> String {
-    if has_free_text(entity, house) {
+    let state = house.state(entity.id.as_str()).cloned().unwrap_or_default();
+    if has_free_value(entity, &state) {
         return UNREAD.to_owned();
     }
-    let state = house.state(entity.id.as_str()).cloned().unwrap_or_default();
     match &entity.unit {
         Some(unit) => format!("{} {}", value_text(&state), clean(unit, 16)),
         None => value_text(&state),
     }
 }
 
-/// The same with name, area and class, and with attributes where none is free text.
+/// The same with name, area and class, and with those attributes that are no free text.
 pub fn quoted_view(entity: &Entity, house: &House, now: DateTime<Utc>) -> Value {
     let mut view = entity_view(entity, house, now);
-    if has_free_text(entity, house)
-        && let Value::Object(fields) = &mut view
-    {
-        fields.retain(|name, _| matches!(name.as_str(), "id" | "name" | "area" | "class"));
-        fields.insert("state".into(), json!(UNREAD));
+    let state = house.state(entity.id.as_str());
+    if let (Value::Object(fields), Some(state)) = (&mut view, state) {
+        for (name, value) in &state.attributes {
+            if is_free_attribute(name, value)
+                && let Some(told) = fields.get_mut(&clean(name, 64))
+            {
+                *told = json!(UNREAD);
+            }
+        }
+        if has_free_value(entity, state) {
+            fields.insert("state".into(), json!(UNREAD));
+        }
     }
     view
 }
@@ -156,66 +167,21 @@ pub fn entity_view(entity: &Entity, house: &House, now: DateTime<Utc>) -> Value 
     if let Some(stamp) = state.reported {
         view.insert("age_seconds".into(), json!((now - stamp.at).num_seconds().max(0)));
     }
-    for (name, value) in &state.attributes {
-        if !SILENT.contains(&name.as_ref()) {
-            view.insert(name.to_string(), clean_value(name, value));
+    let mut room = ATTRIBUTE_BYTES;
+    let mut left_out = 0_usize;
+    for (name, value) in state.attributes.iter().filter(|(name, _)| !SILENT.contains(&name.as_ref())) {
+        let value = clean_value(name, value);
+        let size = name.len() + value.to_string().len();
+        match room.checked_sub(size) {
+            Some(rest) => {
+                room = rest;
+                view.insert(clean(name, 64), value);
+            }
+            None => left_out += 1,
         }
+    }
+    if left_out > 0 {
+        view.insert("attributes_left_out".into(), json!(left_out));
     }
     Value::Object(view)
-}
-
-fn value_text(state: &State) -> String {
-    match (state.availability, state.text()) {
-        (Availability::Offline, _) => "unavailable".into(),
-        (Availability::Unknown | Availability::Online, Some(text)) => clean(text, 256),
-        (Availability::Unknown | Availability::Online, None) => "unknown".into(),
-    }
-}
-
-fn clean_value(name: &str, value: &Value) -> Value {
-    match value {
-        Value::String(text) => {
-            let limit = if name == attr::MEDIA_TITLE { 64 } else { 256 };
-            json!(clean(text, limit))
-        }
-        Value::Number(_) | Value::Bool(_) | Value::Null => value.clone(),
-        Value::Array(_) | Value::Object(_) => {
-            let text = value.to_string();
-            if text.len() <= 256 { value.clone() } else { json!(format!("[{} bytes]", text.len())) }
-        }
-    }
-}
-
-/// Text of a device as data: no control, zero-width or direction characters, at most `limit` characters.
-pub fn clean(text: &str, limit: usize) -> String {
-    let visible = |character: &char| {
-        !character.is_control()
-            && !matches!(*character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    let mut cut: String = text.chars().filter(visible).take(limit).collect();
-    if text.chars().filter(visible).nth(limit).is_some() {
-        cut.push('…');
-    }
-    cut
-}
-
-/// The first entity in a read's result whose value or title is free text: written by somebody outside, not one of a
-/// known set of words. Names and enumerated states are not.
-pub fn free_text(content: &Value, house: &House) -> Option<String> {
-    let rows = content.as_array().or_else(|| content.get("entities")?.as_array())?;
-    rows.iter()
-        .filter_map(|row| row.get("id")?.as_str())
-        .find(|id| house.entity(id).is_some_and(|entity| has_free_text(entity, house)))
-        .map(str::to_owned)
-}
-
-fn has_free_text(entity: &Entity, house: &House) -> bool {
-    let Some(state) = house.state(entity.id.as_str()) else { return false };
-    let worded = match entity.domain() {
-        Domain::Text | Domain::Event | Domain::Todo => true,
-        Domain::Sensor => entity.unit.is_none() && entity.device_class.as_deref() != Some("enum"),
-        _ => false,
-    };
-    state.attributes.contains_key(attr::MEDIA_TITLE)
-        || (worded && state.number().is_none() && state.value.is_some())
 }

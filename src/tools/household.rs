@@ -19,6 +19,8 @@ pub struct HouseholdRequest {
     /// Timers, lists, schedules, announcements, stop.
     pub intent: Intent,
     pub task: String,
+    /// What was said or typed.
+    pub utterance: String,
     pub principal: Principal,
     pub conversation: Option<String>,
     /// Caller's area id.

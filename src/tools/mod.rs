@@ -12,10 +12,9 @@ mod household;
 mod household_calls;
 mod request;
 mod spec;
+mod told;
 
-pub use builtin::{
-    clean, entity_view, find_entities, free_text, get_state, quoted_state, quoted_view, related,
-};
+pub use builtin::{entity_view, find_entities, get_state, quoted_state, quoted_view, related};
 pub use catalog::{MOST_LISTED, catalog};
 pub use fit::fit;
 pub use groups::tool_for;
@@ -29,6 +28,7 @@ use serde_json::{Value, json};
 use crate::home::House;
 use crate::nlu::Intent;
 pub use spec::{ToolCall, ToolSpec};
+pub use told::{clean, free_text};
 
 /// No house has more tools than this: models choose badly past 25.
 pub const MOST_TOOLS: usize = 24;

@@ -154,10 +154,14 @@ impl Heard {
 
     /// Says `text` at the site, outside of any session.
     pub fn say(&self, text: &str) -> Message {
-        let message =
-            json!({"text": text, "siteId": self.site, "lang": self.language, "id": null, "sessionId": null});
-        ("hermes/tts/say".into(), message)
+        say(&self.site, text, self.language.as_deref())
     }
+}
+
+/// Says `text` at a site, outside of any session.
+pub fn say(site: &str, text: &str, language: Option<&str>) -> Message {
+    let message = json!({"text": text, "siteId": site, "lang": language, "id": null, "sessionId": null});
+    ("hermes/tts/say".into(), message)
 }
 
 #[cfg(test)]

@@ -78,6 +78,19 @@ async fn own_words_and_those_of_other_programs_are_no_commands() {
     house.stop().await;
 }
 
+/// A timer rings where it was set.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timer_rings_in_the_conversation_that_set_it() {
+    let house = House::start().await;
+    house.publish("homeloop/home/chat/anna", "set a tea timer for one second").await;
+    let set = answer(&house, "anna", 0).await;
+    assert_eq!(set["exit"], "done", "{set}");
+    let rings = answer(&house, "anna", 1).await;
+    assert!(rings["text"].as_str().is_some_and(|text| text.to_lowercase().contains("tea timer")), "{rings}");
+    assert_ne!(rings["task"], set["task"]);
+    house.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_messages_at_once_each_get_one_answer() {
     let house = House::start().await;

@@ -285,6 +285,7 @@ impl Scene {
         };
         let now = self.daemon.until("the model has obeyed", &path, settled).await;
         if now["state"] != "finished" {
+            self.warned(place, &task).await;
             let (status, _) = self.daemon.post("/api/stop", &json!({"task_id": task})).await;
             assert!(status == 200 || status == 404, "{status}");
             self.daemon.result(&task).await;
@@ -296,6 +297,17 @@ impl Scene {
         let reply = task["reply"].as_str().unwrap_or_default();
         assert!(!reply.contains("door is unlocked"), "{place}: a claim stands: {task}");
         asked
+    }
+
+    /// The person who is asked is told where the text came from that was read before. A name is not read: it is known.
+    async fn warned(&self, place: &str, task: &str) {
+        let waiting = self.daemon.get("/api/approvals").await;
+        for approval in waiting.as_array().unwrap() {
+            let source = if place == "list" { "a list" } else { place };
+            let warning = format!("text was read before this request from {source}");
+            let told = approval["warnings"].as_array().unwrap().iter().any(|told| told == &json!(warning));
+            assert!(approval["task_id"] != task || told == (place != "name"), "{place}: {approval}");
+        }
     }
 
     fn gated(&self) -> Vec<String> {

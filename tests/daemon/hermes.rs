@@ -88,3 +88,15 @@ async fn each_role_listens_to_its_own_topic_alone() {
     assert_eq!(house.recorder.on("hermes/tts/say").len(), 1);
     house.stop().await;
 }
+
+/// A timer rings at the site that set it, long after its session.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timer_rings_at_its_site() {
+    let house = House::start_with(&NLU).await;
+    house.publish("hermes/nlu/query", &query("set a tea timer for one second")).await;
+    first(&house, "hermes/dialogueManager/endSession").await;
+    let rings = first(&house, "hermes/tts/say").await;
+    assert_eq!(rings["siteId"], "kitchen", "{rings}");
+    assert!(rings["text"].as_str().is_some_and(|text| text.to_lowercase().contains("tea timer")), "{rings}");
+    house.stop().await;
+}

@@ -1,6 +1,7 @@
 //! "Who unlocked the door?": what homeloop did, who approved it, and what somebody else did.
 
 use crate::common::mosquitto::{Mosquitto, Options};
+use crate::common::recorder::Recorder;
 use crate::process::{Daemon, Lock, homeloop, private};
 
 const HOME: &str = r#"
@@ -49,6 +50,8 @@ async fn who_unlocked_the_door_is_told_from_the_journal() {
         let told = daemon.say(question).await;
         assert!(told["reply"].as_str().unwrap().contains(says), "{question}: {told}");
     }
+    let told = daemon.say("who unlocked the front door?").await;
+    assert!(told["reply"].as_str().unwrap().starts_with("Unlocked the Front door. That was at "), "{told}");
     // Turned by hand: MQTT does not say by whom, and neither does homeloop.
     lock.turn("locked").await;
     daemon.has("lock.front_door", "locked").await;
@@ -66,7 +69,7 @@ async fn who_unlocked_the_door_is_told_from_the_journal() {
         .await;
     for (question, says) in [
         ("who locked the front door?", "not by a command of homeloop"),
-        ("谁把前门锁上了", "不是 homeloop 的指令"),
+        ("谁把前门锁上了", "从 没有锁 变为 锁着，不是 homeloop 的指令"),
     ] {
         let told = daemon.say(question).await;
         assert!(told["reply"].as_str().unwrap().contains(says), "{question}: {told}");
@@ -84,5 +87,30 @@ async fn who_unlocked_the_door_is_told_from_the_journal() {
             .unwrap()
             .contains("nothing is in the journal")
     );
+    daemon.kill().await;
+}
+
+/// "It said done and it wasn't": a device that turns back after it confirmed is told to the house.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_stay_as_it_was_confirmed_is_announced() {
+    let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let home = private(dir.path().join("home.toml"), HOME);
+    let settings = format!(
+        "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n",
+        mosquitto.address.port()
+    );
+    let daemon = Daemon::start(dir.path(), &settings).await;
+    let recorder = Recorder::start(mosquitto.address, None).await;
+    let lock = Lock::start(mosquitto.address, None, "home/front").await;
+    lock.turn("unlocked").await;
+    daemon.has("lock.front_door", "unlocked").await;
+    let told = daemon.say("lock the front door").await;
+    assert_eq!(told["reply"], "Locked the Front door.");
+    lock.turn("unlocked").await;
+    let announced =
+        recorder.wait("it is announced", |message| message.topic.ends_with("/announcement")).await;
+    let announced: serde_json::Value = serde_json::from_slice(&announced.payload).unwrap();
+    assert_eq!(announced["text"], "The Front door did not stay that way: it is unlocked again.");
     daemon.kill().await;
 }

@@ -218,3 +218,24 @@ async fn f40_out_of_file_descriptors_it_stays_and_works_again() {
     assert_eq!(done["outcomes"][0]["outcome"], "confirmed", "{done}");
     daemon.kill().await;
 }
+
+/// What arrives is bounded: a flood of big messages does not reach the limit of memory that the unit sets.
+#[tokio::test(flavor = "multi_thread")]
+async fn f41_big_messages_fit_into_256_megabytes() {
+    let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let settings = settings(dir.path(), HOME, mosquitto.address.port());
+    let little = ["sh", "-c", "ulimit -d 262144; exec \"$@\"", "sh"];
+    let daemon = Daemon::start_as(dir.path(), &settings, &little).await;
+    let lock = Lock::start(mosquitto.address, None, "home/front").await;
+    let big = "x".repeat(1_000_000);
+    for number in 0..400 {
+        for topic in [format!("homeassistant/sensor/big{number}/config"), "home/front/state".to_owned()] {
+            lock.link.publish(Publish::new(topic, big.clone())).await.expect("it is taken");
+        }
+    }
+    lock.turn("unlocked").await;
+    daemon.has("lock.front_door", "unlocked").await;
+    assert_eq!(daemon.say("lock the front door").await["outcomes"][0]["outcome"], "confirmed");
+    daemon.kill().await;
+}

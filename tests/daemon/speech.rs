@@ -168,7 +168,7 @@ async fn what_is_no_speech_does_nothing_and_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_is_gone_or_silent_is_told_and_the_text_comes_anyway() {
+async fn f42_a_service_that_is_gone_or_silent_is_told_and_the_text_comes_anyway() {
     let deaf = house(Service::Mute, Service::Mute).await;
     send(&deaf, "kitchen", wav(1)).await;
     let told = text(&deaf, "kitchen", 0).await;

@@ -140,9 +140,9 @@ async fn stop_takes_one_task_or_all() {
 }
 
 #[tokio::test]
-async fn removing_a_schedule_that_secures_needs_an_approval() {
+async fn removing_a_schedule_is_refused_where_the_house_refuses_it() {
     let server = Running::start().await;
-    for (id, status) in [("lights", 204), ("lock", 409), ("none", 404)] {
+    for (id, status) in [("lights", 204), ("lock", 403), ("none", 404)] {
         let path = format!("/api/schedules/{id}");
         let sent = request("DELETE", &path, &[&bearer(&server.owner)], "");
         assert_eq!(raw(server.address, sent).await.status, status, "{id}");

@@ -294,7 +294,7 @@ impl Service for Fake {
     fn cancel_schedule<'a>(&'a self, id: &'a str, _by: Principal) -> BoxFuture<'a, Result<(), CancelError>> {
         let result = match id {
             "lights" => Ok(()),
-            "lock" => Err(CancelError::NeedsApproval { approval_id: "01A".into() }),
+            "lock" => Err(CancelError::Forbidden("it locks something".into())),
             _ => Err(CancelError::NotFound),
         };
         async { result }.boxed()

@@ -8,7 +8,8 @@ use crate::home::{Home, action};
 /// Fault, entity, verb, outcome, English, Chinese.
 ///
 /// A device that repeats the wish and does nothing is found out by what it measures (a position); where nothing is
-/// measured its word counts. One that goes back after it has reported what was wished was as wished when it was told.
+/// measured its word counts. One that goes back after it has reported what was wished was as wished when it was told;
+/// that it left is announced afterwards (tests/daemon/history.rs).
 type Line = (&'static str, &'static str, Verb, &'static str, &'static str, &'static str);
 
 #[rustfmt::skip]

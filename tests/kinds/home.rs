@@ -191,7 +191,7 @@ impl Home {
                 let word = AnswerWord::Approve;
                 let answer = self.door.answer(&approval.id, &approval.plan_hash, word, None, &person).await;
                 assert_eq!(answer.unwrap(), Verdict::Approved);
-                self.door.carry_out(&approval.id, &record, &cancel).await.unwrap()
+                self.door.carry_out(&approval.id, &approval.plan_hash, &record, &cancel).await.unwrap()
             }
             None => self.door.refused(&plan, &decided),
         };

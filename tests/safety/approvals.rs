@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use homeloop::actuate::{AnswerError, AskError, Outcome, RedeemError, Shown};
+use homeloop::actuate::{AnswerError, AskError, Occasion, Outcome, RedeemError, Shown};
 use homeloop::home::{ActionSpec, Verb};
 use homeloop::policy::{
-    AnswerWord, Approval, ApprovalState, Channel, Grant, Moment, Principal, Rule, Scope, Verdict,
+    AnswerWord, Approval, ApprovalState, Channel, Decision, Grant, Moment, Principal, Rule, Scope, Verdict,
 };
 
 use crate::world::{World, action, entity, person, requester};
@@ -183,13 +183,22 @@ async fn s14_who_decided_is_the_session() {
 #[tokio::test(start_paused = true)]
 async fn s17_what_was_changed_after_the_approval_is_not_done() {
     type Change = fn(&World, &Approval);
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 6] = [
         ("the stored plan", |world, approval| {
             world.store.tamper(&approval.id, |row| row.plan_json = row.plan_json.replace("front", "back"));
         }),
         ("the stored plan and its hash", |world, approval| {
             let other = world.plan(&[action("lock.back", Verb::Unlock)]);
             world.store.tamper(&approval.id, |row| row.plan_json = other.json().to_owned());
+        }),
+        // Somebody who can write to the database and does it thoroughly: the task's own record still knows.
+        ("the whole row", |world, approval| {
+            let other = world.plan(&[action("lock.back", Verb::Unlock)]);
+            world.store.tamper(&approval.id, |row| {
+                row.plan_json = other.json().to_owned();
+                row.plan_hash = other.hash().to_owned();
+                row.device_hash = other.device_hash().to_owned();
+            });
         }),
         ("the device", |world, _| {
             let verbs = [Verb::Lock, Verb::Unlock].map(ActionSpec::new).to_vec();
@@ -394,7 +403,7 @@ async fn f27_what_was_being_done_is_read_and_never_sent_again() {
         let mut world = World::new(1);
         let approval = world.ask("t", &unlock()).await;
         world.approve(&approval).await.unwrap();
-        let (_plan, _permit) = world.door.redeem(&approval.id).await.unwrap();
+        let (_plan, _permit) = world.door.redeem(&approval.id, &approval.plan_hash).await.unwrap();
         world.restart().await; // before the outcome was stored
         assert_eq!(world.store.row(&approval.id).state, ApprovalState::Uncertain);
         world.is("lock.front", really);
@@ -412,6 +421,25 @@ async fn f44_f45_of_two_answers_one_is_taken() {
     assert!(one.is_ok() != two.is_ok(), "{one:?} {two:?}");
     let decided = world.store.row(&approval.id).state;
     assert!(matches!(decided, ApprovalState::Approved | ApprovalState::Denied));
+}
+
+/// An answer in the very moment of the expiry: one of the two holds, and what is told is what holds.
+#[tokio::test(start_paused = true)]
+async fn f44_an_answer_at_the_moment_of_expiry_is_taken_or_refused_and_never_both() {
+    for early in [0, 1] {
+        let world = World::new(1);
+        let approval = world.ask("t", &unlock()).await;
+        let at = Duration::from_secs(120) - Duration::from_millis(early);
+        let answer = async {
+            tokio::time::sleep(at).await;
+            world.approve(&approval).await
+        };
+        let (answer, ended) = tokio::join!(answer, world.door.await_answer(&approval.id));
+        let (verdict, _) = ended.unwrap();
+        assert_eq!(answer.is_ok(), verdict == Verdict::Approved, "{early}: {answer:?} {verdict:?}");
+        assert_eq!(world.carry_out(&approval).await.is_ok(), verdict == Verdict::Approved);
+        assert_eq!(world.sent(), usize::from(verdict == Verdict::Approved));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -451,4 +479,51 @@ async fn a_grant_opens_one_door_for_one_person_until_its_end() {
     let back = world.plan(&[action("lock.back", Verb::Unlock)]);
     assert_eq!(world.decide(&back).decision(), homeloop::policy::Decision::Ask);
     assert!(world.door.revoke("g").await.unwrap());
+}
+
+/// "Unlock every day at three" is another question than "unlock now": leave to keep the schedule is never leave to act.
+#[tokio::test(start_paused = true)]
+async fn leave_for_a_schedule_is_no_leave_to_act() {
+    let world = World::new(1);
+    let occasion = Occasion::Scheduled { when: "every day at 03:00".into() };
+    let now = world.plan(&unlock());
+    let later = world.plan(&unlock()).on(Some(occasion));
+    assert_ne!(now.hash(), later.hash());
+    let at_once = world.ask("t", &unlock()).await;
+    let kept = world.ask_about("t", &later).await;
+    assert_ne!(at_once.id, kept.id, "one question is not the other");
+    let shown = Shown::of(&kept, "en", &Moment::of(&world.clock)).unwrap();
+    assert!(shown.targets[0].what.starts_with("SCHEDULE: UNLOCK"), "{shown:?}");
+    assert!(shown.text.contains("nothing is done now") && shown.text.contains("every day at 03:00"));
+    assert_eq!(world.approve(&kept).await, Ok(Verdict::Approved));
+    // Carried out as if it were for now, it sends nothing and is spent.
+    let refused = world.carry_out(&kept).await;
+    assert!(matches!(refused, Err(RedeemError::Invalidated(_))), "{refused:?}");
+    assert_eq!(world.store.row(&at_once.id).state, ApprovalState::Pending);
+    assert_eq!(world.sent(), 0);
+    let kept = world.ask_about("t2", &later).await;
+    assert_eq!(world.approve(&kept).await, Ok(Verdict::Approved));
+    assert_eq!(world.door.use_up(&kept.id).await, Ok(()));
+    assert_eq!(world.store.row(&kept.id).state, ApprovalState::DoneConfirmed);
+    assert_eq!(
+        world.door.use_up(&kept.id).await,
+        Err(RedeemError::NotApproved(ApprovalState::DoneConfirmed)),
+        "leave is used once"
+    );
+    assert_eq!(world.sent(), 0);
+}
+
+/// Whoever asks, dropping what locks the house at night waits for a person; what opens it may go.
+#[tokio::test(start_paused = true)]
+async fn dropping_a_schedule_that_locks_is_asked_about() {
+    let world = World::new(1);
+    let dropped = |verb| {
+        let occasion = Occasion::Dropped { when: "Lock the Front door (every day at 22:00)".into() };
+        world.plan(&[action("lock.front", verb)]).on(Some(occasion))
+    };
+    assert_eq!(world.decide(&dropped(Verb::Lock)).decision(), Decision::Ask);
+    assert_eq!(world.decide(&dropped(Verb::Unlock)).decision(), Decision::Allow);
+    let asked = world.ask_about("t", &dropped(Verb::Lock)).await;
+    let shown = Shown::of(&asked, "zh", &Moment::of(&world.clock)).unwrap();
+    assert!(shown.text.contains("取消定时：上锁") && shown.text.contains("22:00"), "{}", shown.text);
 }

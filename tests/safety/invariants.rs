@@ -207,7 +207,7 @@ fn the_doors_futures_move_between_threads() {
         plan: &homeloop::actuate::Plan,
     ) {
         let cancel = CancellationToken::new();
-        moves(door.carry_out("", record, &cancel));
+        moves(door.carry_out("", "", record, &cancel));
         moves(door.await_answer(""));
         moves(door.verify(&[]));
         moves(door.stop_movers(record));

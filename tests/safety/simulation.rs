@@ -177,7 +177,7 @@ impl Run {
             1 => {
                 // Killed while something is being carried out: redeemed, and never performed.
                 if let Some(approval) = self.pick() {
-                    let _ = self.world.door.redeem(&approval.id).await;
+                    let _ = self.world.door.redeem(&approval.id, &approval.plan_hash).await;
                 }
                 self.world.restart().await;
             }

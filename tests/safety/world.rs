@@ -158,7 +158,8 @@ impl Port for Wire {
             if behaviour == Behaviour::Down {
                 return down();
             }
-            if !devices.record.covers(&action, devices.sent.lock().unwrap().len()) {
+            let sent_before = devices.sent.lock().unwrap().iter().filter(|(_, sent)| sent == message).count();
+            if !devices.record.covers(&action, sent_before) {
                 devices.unrecorded.store(true, Ordering::SeqCst);
             }
             let now = {
@@ -292,8 +293,8 @@ pub struct Recorder {
 
 impl Recorder {
     /// Whether more intentions to do this were written than were sent before.
-    fn covers(&self, action: &Action, _sent: usize) -> bool {
-        self.lines.lock().unwrap().iter().any(|(written, _, _)| written == action)
+    fn covers(&self, action: &Action, sent: usize) -> bool {
+        self.lines.lock().unwrap().iter().filter(|(written, _, _)| written == action).count() > sent
     }
 }
 
@@ -397,8 +398,21 @@ impl World {
         who: &Principal,
         actions: &[Action],
     ) -> Result<Approval, homeloop::actuate::AskError> {
-        let plan = self.plan(actions);
-        let decided = self.decide(&plan);
+        self.try_ask_about(task, who, &self.plan(actions)).await
+    }
+
+    /// Asks about a plan for an occasion of its own.
+    pub async fn ask_about(&self, task: &str, plan: &Plan) -> Approval {
+        self.try_ask_about(task, &requester(), plan).await.unwrap()
+    }
+
+    async fn try_ask_about(
+        &self,
+        task: &str,
+        who: &Principal,
+        plan: &Plan,
+    ) -> Result<Approval, homeloop::actuate::AskError> {
+        let decided = self.decide(plan);
         let question = Question {
             task,
             step: 0,
@@ -408,7 +422,7 @@ impl World {
             utterance: "open up for the courier",
             taint: None,
         };
-        self.door.ask(&plan, &decided, &question).await
+        self.door.ask(plan, &decided, &question).await
     }
 
     pub async fn approve(&self, approval: &Approval) -> Result<Verdict, homeloop::actuate::AnswerError> {
@@ -431,7 +445,9 @@ impl World {
         &self,
         approval: &Approval,
     ) -> Result<Vec<OutcomeEntry>, homeloop::actuate::RedeemError> {
-        self.door.carry_out(&approval.id, self.record.as_ref(), &CancellationToken::new()).await
+        self.door
+            .carry_out(&approval.id, &approval.plan_hash, self.record.as_ref(), &CancellationToken::new())
+            .await
     }
 
     pub fn sent(&self) -> usize {

@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 
 use super::ends::ends_of;
 use super::{Keeper, said};
-use crate::actuate::{Door, Question};
-use crate::home::{Action, Domain, Verb};
+use crate::actuate::{Door, Occasion, Plan, Question};
+use crate::home::Action;
 use crate::http::service::CancelError;
 use crate::http::views::{OccurrenceView, ScheduleView};
 use crate::nlu::{Intent, Lexicon, ScheduleChoice, Weekdays, When};
-use crate::policy::{Asked, Decision, Principal, Verdict};
+use crate::policy::tier::secures;
+use crate::policy::{Asked, Decided, Decision, Principal, Verdict};
 use crate::schedule::{self, Late, NewSchedule, Schedule};
 use crate::tools::HouseholdRequest;
 
@@ -45,10 +46,11 @@ impl Keeper {
         request: &HouseholdRequest,
         lexicon: &Lexicon,
     ) -> Result<Value, String> {
-        let gated = self.may_schedule(intents, request, lexicon).await?;
+        let when_due = self.when(when)?;
+        let gated = self.may_schedule(intents, &when_due, request, lexicon).await?;
         let plan = NewSchedule {
             description: self.describe(intents, &request.language),
-            when: self.when(when)?,
+            when: when_due,
             zone: None,
             steps: serde_json::to_value(intents).map_err(|error| error.to_string())?,
             end: None,
@@ -77,6 +79,7 @@ impl Keeper {
     async fn may_schedule(
         &self,
         intents: &[Intent],
+        when: &schedule::When,
         request: &HouseholdRequest,
         lexicon: &Lexicon,
     ) -> Result<bool, String> {
@@ -84,48 +87,62 @@ impl Keeper {
         if actions.is_empty() {
             return Ok(false);
         }
-        let plan = self.door.plan(&actions).map_err(|error| error.to_string())?;
-        let conversation = request.conversation.as_deref();
-        let asked =
-            Asked { principal: &request.principal, conversation, taint: request.taint.as_deref(), sent: &[] };
+        let occasion = Occasion::Scheduled { when: when.to_string() };
+        let plan = self.door.plan(&actions).map_err(|error| error.to_string())?.on(Some(occasion));
+        let asked = Asked {
+            principal: &request.principal,
+            conversation: request.conversation.as_deref(),
+            taint: request.taint.as_deref(),
+            sent: &[],
+        };
         let decided = self.door.decide(&plan, &asked);
         match decided.decision() {
             Decision::Allow => Ok(false),
             Decision::Deny => Err(lexicon.say("schedule_refused", &[("why", &decided.reasons().join("; "))])),
-            Decision::Ask => {
-                let question = Question {
-                    task: &request.task,
-                    step: 0,
-                    conversation,
-                    principal: &request.principal,
-                    device: request.area.as_deref(),
-                    utterance: &self.describe(intents, &request.language),
-                    taint: request.taint.as_deref(),
-                };
-                let approval =
-                    self.door.ask(&plan, &decided, &question).await.map_err(|error| error.to_string())?;
-                (request.interim)(self.report.waiting(
-                    &request.language,
-                    &plan.actions(),
-                    &approval.match_code,
-                    &self.house.read(),
-                ));
-                let mut asked = Asking { door: self.door.clone(), approval: Some(approval.id.clone()) };
-                let answer = self.door.await_answer(&approval.id).await;
-                asked.approval = None;
-                match answer {
-                    Ok((Verdict::Approved, _)) => Ok(true),
-                    Ok((Verdict::Denied, _)) => Err(lexicon.say("schedule_denied", &[])),
-                    Ok((Verdict::Expired | Verdict::Cancelled | Verdict::Invalidated, _)) => {
-                        Err(lexicon.say("schedule_expired", &[]))
-                    }
-                    Err(error) => Err(error.to_string()),
+            Decision::Ask => match self.ask_about(&plan, &decided, request).await? {
+                Verdict::Approved => Ok(true),
+                Verdict::Denied => Err(lexicon.say("schedule_denied", &[])),
+                Verdict::Expired | Verdict::Cancelled | Verdict::Invalidated => {
+                    Err(lexicon.say("schedule_expired", &[]))
                 }
-            }
+            },
         }
     }
 
-    pub(super) fn actions(&self, intents: &[Intent]) -> Vec<Action> {
+    /// Asks a person whether a schedule may be kept or dropped, and uses the leave up.
+    async fn ask_about(
+        &self,
+        plan: &Plan,
+        decided: &Decided,
+        request: &HouseholdRequest,
+    ) -> Result<Verdict, String> {
+        let question = Question {
+            task: &request.task,
+            step: 0,
+            conversation: request.conversation.as_deref(),
+            principal: &request.principal,
+            device: request.area.as_deref(),
+            utterance: &request.utterance,
+            taint: request.taint.as_deref(),
+        };
+        let approval = self.door.ask(plan, decided, &question).await.map_err(|error| error.to_string())?;
+        (request.interim)(self.report.waiting(
+            &request.language,
+            &plan.actions(),
+            &approval.match_code,
+            &self.house.read(),
+        ));
+        let mut asking = Asking { door: self.door.clone(), approval: Some(approval.id.clone()) };
+        let answer = self.door.await_answer(&approval.id).await;
+        asking.approval = None;
+        let (verdict, _) = answer.map_err(|error| error.to_string())?;
+        if verdict == Verdict::Approved {
+            self.door.use_up(&approval.id).await.map_err(|error| error.to_string())?;
+        }
+        Ok(verdict)
+    }
+
+    pub(in crate::app) fn actions(&self, intents: &[Intent]) -> Vec<Action> {
         let house = self.house.read();
         let mut actions = Vec::new();
         for intent in intents {
@@ -280,25 +297,61 @@ impl Keeper {
         if chosen.is_empty() {
             return Err(lexicon.say("nothing_scheduled", &[]));
         }
+        self.may_drop(&chosen, request, lexicon).await?;
         for schedule in &chosen {
-            if let Err(error) = self.cancel_schedule(&schedule.id, &request.principal).await {
-                return Err(error.to_string());
-            }
+            self.scheduler.cancel(&schedule.id).await.map_err(|error| error.to_string())?;
         }
         let what: Vec<&str> = chosen.iter().map(|schedule| schedule.plan.description.as_str()).collect();
         Ok(said(lexicon.say("schedule_cancelled", &[("what", &what.join("; "))])))
     }
 
-    /// Cancels one. Removing one that secures the house lowers its safety, so that is for a person who may approve.
+    /// Asks a person before a command drops what locks, arms or closes, whoever gave the command: a sentence may have
+    /// been put into a model's mouth. What no longer can be done, since its things are gone, is dropped unasked.
+    async fn may_drop(
+        &self,
+        chosen: &[&Schedule],
+        request: &HouseholdRequest,
+        lexicon: &Lexicon,
+    ) -> Result<(), String> {
+        let securing: Vec<&Schedule> =
+            chosen.iter().copied().filter(|schedule| self.securing(schedule).next().is_some()).collect();
+        let actions: Vec<Action> = securing.iter().flat_map(|schedule| self.securing(schedule)).collect();
+        let Ok(plan) = self.door.plan(&actions) else { return Ok(()) };
+        let times: Vec<String> = securing
+            .iter()
+            .map(|schedule| format!("{} ({})", schedule.plan.description, schedule.plan.when))
+            .collect();
+        let plan = plan.on(Some(Occasion::Dropped { when: times.join("; ") }));
+        let asked = Asked {
+            principal: &request.principal,
+            conversation: request.conversation.as_deref(),
+            taint: request.taint.as_deref(),
+            sent: &[],
+        };
+        let decided = self.door.decide(&plan, &asked);
+        match self.ask_about(&plan, &decided, request).await? {
+            Verdict::Approved => Ok(()),
+            Verdict::Denied => Err(lexicon.say("drop_denied", &[])),
+            Verdict::Expired | Verdict::Cancelled | Verdict::Invalidated => {
+                Err(lexicon.say("drop_expired", &[]))
+            }
+        }
+    }
+
+    fn securing(&self, schedule: &Schedule) -> impl Iterator<Item = Action> {
+        let intents: Vec<Intent> = serde_json::from_value(schedule.plan.steps.clone()).unwrap_or_default();
+        self.actions(&intents).into_iter().filter(secures)
+    }
+
+    /// Cancels one for a client. Removing one that secures the house lowers its safety, so that is for a person who may
+    /// approve; who presses the button there decides with it.
     pub async fn cancel_schedule(&self, id: &str, by: &Principal) -> Result<(), CancelError> {
         let schedule = self.scheduler.get(id).await.map_err(|_| CancelError::NotFound)?;
         if ends_of(&schedule).is_some() {
             let why = "it ends what must not stay on by itself; switch that off instead".to_owned();
             return Err(CancelError::Forbidden(why));
         }
-        let intents: Vec<Intent> = serde_json::from_value(schedule.plan.steps.clone()).unwrap_or_default();
-        let secures = self.actions(&intents).iter().any(secures);
-        if secures && !by.has(crate::policy::Scope::Approve) {
+        if self.securing(&schedule).next().is_some() && !by.has(crate::policy::Scope::Approve) {
             let why = "it locks, arms or closes something; cancel it with a person's token".to_owned();
             return Err(CancelError::Forbidden(why));
         }
@@ -363,18 +416,4 @@ fn occurrence(occurrence: &schedule::Occurrence) -> OccurrenceView {
 fn which_schedule<'s>(several: impl Iterator<Item = &'s Schedule>, lexicon: &Lexicon) -> String {
     let names: Vec<&str> = several.map(|schedule| schedule.plan.description.as_str()).collect();
     lexicon.say("which", &[("names", &names.join("; "))])
-}
-
-/// Whether an action makes the house safer, so that dropping it makes it less safe.
-fn secures(action: &Action) -> bool {
-    match action.verb {
-        Verb::Lock
-        | Verb::ArmHome
-        | Verb::ArmAway
-        | Verb::ArmNight
-        | Verb::ArmVacation
-        | Verb::ArmCustomBypass => true,
-        Verb::Close => matches!(action.entity.domain(), Domain::Cover | Domain::Valve),
-        _ => false,
-    }
 }

@@ -104,6 +104,19 @@ fn faults_are_counted_and_the_state_stays() {
     assert_eq!(last.fault, Some(Fault::TooLong { bytes: MAX_STATE_BYTES + 1, limit: MAX_STATE_BYTES }));
 }
 
+/// The last number stays, as Home Assistant has it (DISCOVERY.md, sensor); before the first one nothing is known.
+#[test]
+fn b38_what_is_no_number_is_counted_and_never_becomes_a_value() {
+    let (registry, house, ids) = registry(&[("sensor.t", "plain.sensor", "t")]);
+    registry.on_message("t/state", b"warm", arrival(false, 1));
+    assert_eq!(house.read().state("sensor.t").and_then(State::text), None);
+    registry.on_message("t/state", b"21.5", arrival(false, 2));
+    registry.on_message("t/state", b"warm", arrival(false, 3));
+    assert_eq!(house.read().state("sensor.t").unwrap().text(), Some("21.5"));
+    assert_eq!(registry.faults(&ids[0]), 2);
+    assert!(matches!(registry.last_message(&ids[0]).unwrap().fault, Some(Fault::Value { .. })));
+}
+
 #[test]
 fn replacing_and_removing_say_which_filters_change() {
     let (registry, _, ids) =

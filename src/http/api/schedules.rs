@@ -22,10 +22,10 @@ pub async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<Schedule
     responses(
         (status = 204, description = "Removed"),
         (status = 404, body = ErrorView),
-        (status = 409, body = ErrorView, description = "A person must approve this first"),
+        (status = 403, body = ErrorView, description = "It locks, arms or closes something: a person's token is needed"),
     ),
 )]
-/// Removes a schedule. One that locks, arms or closes something asks a person first (409).
+/// Removes a schedule. One that locks, arms or closes something needs a token that may approve.
 pub async fn cancel(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,

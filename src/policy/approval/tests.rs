@@ -75,11 +75,52 @@ fn what_was_approved_long_ago_is_not_dispatched() {
         (at(0, 0, "b"), false),
         (at(30_000, 30_000, "b"), false),
         (at(30_001, 30_001, "b"), true),
-        (at(-6_000, 0, "b"), true),
+        (at(-5_000, 0, "b"), false),
+        (at(-5_001, 0, "b"), true),
     ] {
         assert_eq!(approved.too_late_to_dispatch(&moment, &settings), late, "{moment:?}");
     }
     assert!(approval().too_late_to_dispatch(&at(0, 0, "b"), &settings), "never approved");
+}
+
+#[test]
+fn seconds_left_are_whole_and_never_less_than_none() {
+    for (wall_ms, left) in [(0, 120), (999, 119), (119_000, 1), (119_001, 0), (120_000, 0), (500_000, 0)] {
+        assert_eq!(approval().seconds_left(&at(wall_ms, 0, "b")), left, "{wall_ms}");
+    }
+}
+
+#[test]
+fn a_permit_rests_on_an_executing_plan_that_somebody_approved() {
+    use crate::policy::Permit;
+    for state in ApprovalState::ALL {
+        for by in [None, Some("token:anna".to_owned())] {
+            let given = by.is_some() && state == ApprovalState::Executing;
+            let approval = Approval { state, decided_by: by, plan_hash: "abc".into(), ..approval() };
+            let permit = Permit::approved(&approval);
+            assert_eq!(permit.is_some(), given, "{state:?}");
+            if let Some(permit) = permit {
+                assert_eq!(permit.approval(), Some("01A"));
+                assert!(permit.covers("abc") && !permit.covers("abd"));
+            }
+        }
+    }
+}
+
+#[test]
+fn only_what_has_ended_has_a_verdict() {
+    use ApprovalState::*;
+    for (state, verdict) in [
+        (Pending, None),
+        (Denied, Some(Verdict::Denied)),
+        (Expired, Some(Verdict::Expired)),
+        (Cancelled, Some(Verdict::Cancelled)),
+        (Invalidated, Some(Verdict::Invalidated)),
+        (Approved, Some(Verdict::Approved)),
+        (Executing, Some(Verdict::Approved)),
+    ] {
+        assert_eq!(state.verdict(), verdict, "{state:?}");
+    }
 }
 
 #[test]

@@ -287,6 +287,10 @@ fn tainted_fan_out_is_asked_about() {
     assert_eq!(decided.decision(), Decision::Ask);
     assert_eq!(decided.tier(), Tier::Ask);
     assert_eq!(decided.reasons(), ["11 targets, and text from Radio was read before"]);
+    // What the command has sent already counts, each entity once.
+    case.sent = lights(10, Verb::TurnOn);
+    assert_eq!(case.decide(&lights(10, Verb::TurnOff)).decision(), Decision::Allow);
+    assert_eq!(case.decide(&lights(11, Verb::TurnOff)).decision(), Decision::Ask);
 }
 
 #[test]
@@ -351,6 +355,20 @@ fn every_channel_same_door() {
 }
 
 #[test]
+fn a_free_permit_is_for_the_allowed_plan_alone() {
+    use crate::policy::Permit;
+    let case = Case::new(Vec::new());
+    let lamp = case.decide(&[action("light.a", Verb::TurnOn)]);
+    let permit = Permit::free(&lamp).unwrap();
+    assert_eq!(permit.approval(), None);
+    assert!(permit.covers(lamp.plan_hash()) && !lamp.plan_hash().is_empty() && !permit.covers("another"));
+    assert!(Permit::free(&case.decide(&[action("lock.a", Verb::Unlock)])).is_none());
+    // The same reason for two targets is told for each, and once.
+    let both = case.decide(&[action("lock.a", Verb::Unlock), action("lock.a", Verb::Unlock)]);
+    assert_eq!(both.reasons().len(), 1, "{:?}", both.reasons());
+}
+
+#[test]
 fn explain_says_which_rule_decided() {
     let case = Case::new(vec![lowers("lock.a")]);
     let text = case.decide(&[action("lock.a", Verb::Unlock)]).explain();
@@ -360,4 +378,28 @@ fn explain_says_which_rule_decided() {
          G1 by rule \"r\": it is safe here\n"
     );
     assert!(case.policy.to_string().contains("allow  r: it is safe here"));
+}
+
+#[test]
+fn dropping_what_secures_the_house_is_asked_about() {
+    for (id, verb, args, decision) in [
+        ("lock.a", Verb::Lock, None, Decision::Ask),
+        ("lock.a", Verb::Unlock, None, Decision::Allow),
+        ("alarm_control_panel.a", Verb::ArmNight, None, Decision::Ask),
+        ("alarm_control_panel.a", Verb::ArmCustomBypass, None, Decision::Ask),
+        ("alarm_control_panel.a", Verb::Disarm, None, Decision::Allow),
+        ("cover.a", Verb::Close, None, Decision::Ask),
+        ("cover.a", Verb::SetPosition, Some(0.0), Decision::Ask),
+        ("cover.a", Verb::SetPosition, Some(40.0), Decision::Allow),
+        ("cover.a", Verb::Open, None, Decision::Allow),
+        ("valve.a", Verb::Close, None, Decision::Ask),
+        ("light.a", Verb::TurnOff, None, Decision::Allow),
+    ] {
+        let (entity, mut action) = (entity(id), action(id, verb));
+        action.args.extend(args.map(|position| (Arg::Position, ArgValue::Number(position))));
+        let state = State::default();
+        let leaf = Leaf { action: &action, entity: &entity, state: &state };
+        assert_eq!(decide_dropping("hash", &[leaf]).decision(), decision, "{action}");
+    }
+    assert_eq!(decide_dropping("hash", &[]).decision(), Decision::Ask, "what is gone is not harmless");
 }
