@@ -18,6 +18,7 @@
 mod act;
 mod budget;
 mod calls;
+mod claim;
 mod command;
 mod conversation;
 mod event;
@@ -46,6 +47,7 @@ use crate::model::{Model, Report};
 use crate::tools::Household;
 
 pub use budget::{Balance, Budget, Period};
+pub use claim::claims;
 pub use command::Command;
 pub use conversation::{Conversations, Exchange};
 pub use event::{CallId, Event, Exit, Failure};

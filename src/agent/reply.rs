@@ -5,12 +5,10 @@ use serde_json::Value;
 
 use super::Agent;
 use super::budget::Period;
+use super::claim::{Facts, agrees, asks, claims};
 use super::event::Exit;
 use super::state::{Phase, TaskState, Turn};
-use crate::actuate::Ledger;
-use crate::home::House;
 use crate::model::OFFLINE;
-use crate::nlu::Lexicon;
 use crate::tools::{ASK_USER, FINISH, clean, is_household};
 
 /// Longest reply, in characters: it is to be spoken.
@@ -34,17 +32,16 @@ impl Agent {
                 let answer = ledger.is_empty()
                     && from_calls.is_empty()
                     && state.turns.last().is_some_and(|turn| turn.own);
+                let command = state.command.as_ref().map_or("", |command| command.text.as_str());
+                let facts = Facts {
+                    ledger: &ledger,
+                    house: &house,
+                    lexicon,
+                    household: !from_calls.is_empty(),
+                    question: asks(command, lexicon),
+                };
                 if !text.is_empty()
-                    && (answer
-                        || honest(
-                            &text,
-                            &outcomes,
-                            &ledger,
-                            &from_calls,
-                            household_failed(state),
-                            lexicon,
-                            &house,
-                        ))
+                    && (answer || honest(&text, &outcomes, &from_calls, household_failed(state), &facts))
                 {
                     sentences.push(text);
                 } else {
@@ -81,63 +78,23 @@ impl Agent {
     }
 }
 
-/// Whether a model's sentence may stand. The daemon's own sentence in it makes it true; else every outcome must be as
-/// wished, and the sentence must not claim what is not in the ledger.
-fn honest(
-    text: &str,
-    outcomes: &str,
-    ledger: &Ledger,
-    from_calls: &[String],
-    failed: bool,
-    lexicon: &Lexicon,
-    house: &House,
-) -> bool {
-    if !outcomes.is_empty() && text.contains(outcomes) {
-        return true;
+/// Whether a model's sentence may stand. The daemon's own sentences in it are true; of the rest every outcome must be
+/// as wished, and nothing may be claimed that neither the ledger nor the house shows.
+fn honest(text: &str, outcomes: &str, from_calls: &[String], failed: bool, facts: &Facts<'_>) -> bool {
+    let mut rest = text.to_owned();
+    let mut own = false;
+    for said in from_calls.iter().map(String::as_str).chain([outcomes]).filter(|said| !said.is_empty()) {
+        own |= rest.contains(said);
+        rest = rest.replace(said, "\n");
     }
-    if !from_calls.is_empty()
-        && from_calls.iter().all(|said| text.contains(said.as_str()))
-        && ledger.is_empty()
-    {
-        return true;
-    }
-    if failed && claims(text, lexicon) {
+    let told = own && (outcomes.is_empty() || text.contains(outcomes));
+    if !told && !facts.ledger.iter().all(|entry| entry.outcome.is_wished()) {
         return false;
     }
-    if !ledger.iter().all(|entry| entry.outcome.is_wished()) {
+    if failed && !told && claims(&rest, facts.lexicon) {
         return false;
     }
-    if !claims(text, lexicon) {
-        return true;
-    }
-    if ledger.is_empty() {
-        return !from_calls.is_empty();
-    }
-    !names_another(text, ledger, house)
-}
-
-/// Whether a text says that something was done.
-fn claims(text: &str, lexicon: &Lexicon) -> bool {
-    let text = text.to_lowercase();
-    lexicon.phrase("claims").is_some_and(|claims| claims.split('|').any(|claim| text.contains(claim)))
-}
-
-/// Whether the text names an entity that can be acted on and that the ledger does not hold.
-fn names_another(text: &str, ledger: &Ledger, house: &House) -> bool {
-    let text = text.to_lowercase();
-    let held = |name: &str| {
-        ledger.iter().any(|entry| {
-            house
-                .entity(entry.action.entity.as_str())
-                .is_some_and(|known| known.all_names().any(|other| other.to_lowercase().contains(name)))
-        })
-    };
-    house
-        .entities()
-        .filter(|entity| !entity.actions.is_empty())
-        .flat_map(|entity| entity.all_names())
-        .map(str::to_lowercase)
-        .any(|name| text.contains(&name) && !held(&name))
+    agrees(&rest, facts)
 }
 
 /// What the model said last, with the parts that a token limit cut it into.

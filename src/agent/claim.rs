@@ -1,0 +1,403 @@
+//! What a sentence says was done, or is so, and whether the outcomes and the house say the same.
+//!
+//! The words are the lexicon's: `claims` for "done", and for each verb what our own sentences say (`done.*`, `as.*`)
+//! with other ways to say it (`claims.*`). A clause that denies, offers or asks claims nothing. This reads sentences; it
+//! does not understand them: what it takes for a claim and cannot find in the ledger or the house gives way to our own
+//! sentence, which is true.
+
+use crate::actuate::Ledger;
+use crate::home::{ArgValue, Domain, Entity, House, Verb, attr};
+use crate::nlu::Lexicon;
+
+/// What a sentence is compared with.
+pub(super) struct Facts<'a> {
+    pub ledger: &'a Ledger,
+    pub house: &'a House,
+    pub lexicon: &'a Lexicon,
+    /// A timer, list or schedule did what it was asked.
+    pub household: bool,
+    /// The command asks how things are: an answer to it may tell what no call of the task has done.
+    pub question: bool,
+}
+
+/// Whether a text says anywhere that something was done or is so.
+pub fn claims(text: &str, lexicon: &Lexicon) -> bool {
+    clauses(text, lexicon).iter().any(|clause| !found(clause, lexicon).is_empty())
+}
+
+/// Whether everything that `text` claims is so.
+pub(super) fn agrees(text: &str, facts: &Facts<'_>) -> bool {
+    clauses(text, facts.lexicon).iter().all(|clause| clause_agrees(clause, facts))
+}
+
+/// Whether a command asks how things are, and does not ask for something to be done ("could you …?").
+pub(super) fn asks(command: &str, lexicon: &Lexicon) -> bool {
+    let command = spaced(command);
+    let begins = |key: &str| words(lexicon, key).any(|word| begins_with(&command, word));
+    begins("asks") && !begins("requests")
+}
+
+/// One way in which a clause claims something.
+struct Claim {
+    /// Any of these would make it so; empty: that it is done, whatever it is.
+    verbs: Vec<Verb>,
+}
+
+fn clause_agrees(clause: &str, facts: &Facts<'_>) -> bool {
+    let claims = found(clause, facts.lexicon);
+    let named = named(clause, facts.house);
+    let numbers = measures(clause);
+    let set =
+        facts.ledger.iter().any(|entry| entry.action.args.values().any(|value| value.as_number().is_some()));
+    // "It is at 80 %" after 40 needs no verb to be false.
+    let spoken_of = named.is_empty() || named.iter().any(|entity| held(entity, facts));
+    if (!claims.is_empty() || (set && spoken_of))
+        && !facts.question
+        && !denied(clause, facts.lexicon)
+        && !numbers.iter().all(|number| known(*number, facts))
+    {
+        return false;
+    }
+    claims.iter().all(|claim| claim_agrees(claim, &named, facts))
+}
+
+fn claim_agrees(claim: &Claim, named: &[&Entity], facts: &Facts<'_>) -> bool {
+    if claim.verbs.is_empty() {
+        let something = !facts.ledger.is_empty() || facts.household || facts.question;
+        return something
+            && (facts.question || named.iter().all(|entity| held(entity, facts) || is_read(entity)));
+    }
+    let did = |entity: Option<&Entity>| {
+        facts.ledger.iter().any(|entry| {
+            claim.verbs.contains(&entry.action.verb)
+                && entry.outcome.is_wished()
+                && entity.is_none_or(|entity| covers(entity, entry.action.entity.as_str(), facts.house))
+        })
+    };
+    if named.is_empty() {
+        return did(None) || facts.question || (facts.household && facts.ledger.is_empty());
+    }
+    named
+        .iter()
+        .all(|entity| did(Some(entity)) || claim.verbs.iter().any(|verb| shows(entity, *verb, facts.house)))
+}
+
+/// A thing that can only be looked at: no claim is about having done something to it.
+fn is_read(entity: &Entity) -> bool {
+    entity.actions.is_empty()
+}
+
+fn held(entity: &Entity, facts: &Facts<'_>) -> bool {
+    facts.ledger.iter().any(|entry| covers(entity, entry.action.entity.as_str(), facts.house))
+}
+
+/// Whether `entity`, found by its name in a text, may be the entity `id`: a short name may be a part of a long one.
+fn covers(entity: &Entity, id: &str, house: &House) -> bool {
+    entity.id.as_str() == id
+        || house.entity(id).is_some_and(|other| {
+            other.all_names().any(|long| {
+                let long = long.to_lowercase();
+                entity.all_names().any(|short| long.contains(&short.to_lowercase()))
+            })
+        })
+}
+
+/// Whether the house shows what `verb` would leave behind.
+fn shows(entity: &Entity, verb: Verb, house: &House) -> bool {
+    let Some(text) = house.state(entity.id.as_str()).and_then(|state| state.text()) else { return false };
+    let contact = entity.domain() == Domain::BinarySensor;
+    match verb {
+        Verb::TurnOn => text == "on" || (!matches!(text, "off" | "unavailable" | "unknown") && runs(entity)),
+        Verb::TurnOff => text == "off",
+        Verb::Open => text == "open" || (contact && text == "on"),
+        Verb::Close => text == "closed" || (contact && text == "off"),
+        Verb::Lock => text == "locked",
+        Verb::Unlock => text == "unlocked",
+        Verb::ArmHome | Verb::ArmAway | Verb::ArmNight | Verb::ArmVacation => text.starts_with("armed"),
+        Verb::Disarm => text == "disarmed",
+        Verb::Play | Verb::PlayMedia => text == "playing",
+        Verb::Pause => text == "paused",
+        Verb::Start | Verb::CleanSpot => text == "cleaning",
+        Verb::StartMowing => text == "mowing",
+        Verb::ReturnToBase | Verb::Dock => matches!(text, "docked" | "returning"),
+        _ => false,
+    }
+}
+
+/// Kinds whose state names a mode while they are on.
+fn runs(entity: &Entity) -> bool {
+    matches!(entity.domain(), Domain::Climate | Domain::MediaPlayer | Domain::WaterHeater)
+}
+
+/// The entities that a clause names; of names within names the longest.
+fn named<'h>(clause: &str, house: &'h House) -> Vec<&'h Entity> {
+    let mut all: Vec<(String, &Entity)> = house
+        .entities()
+        .flat_map(|entity| entity.all_names().map(move |name| (spaced(name), &**entity)))
+        .filter(|(name, _)| name.trim().chars().count() > 1 && holds(clause, name.trim()))
+        .collect();
+    let names: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    all.retain(|(name, _)| {
+        !names.iter().any(|other| other.len() > name.len() && other.contains(name.trim()))
+    });
+    all.into_iter().map(|(_, entity)| entity).collect()
+}
+
+/// Numbers with a unit that something is set to: percents and degrees.
+fn measures(clause: &str) -> Vec<f64> {
+    let mut all = Vec::new();
+    let mut rest = clause;
+    while let Some(at) = rest.find(|character: char| character.is_ascii_digit()) {
+        let tail = rest.get(at..).unwrap_or_default();
+        let end = tail.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(tail.len());
+        let (digits, after) = tail.split_at(end);
+        let after = after.trim_start();
+        let unit = [
+            "%",
+            "％",
+            "°",
+            "percent",
+            "per cent",
+            "prozent",
+            "procent",
+            "pour cent",
+            "por ciento",
+            "degree",
+            "grad",
+            "degré",
+            "grado",
+            "度",
+        ];
+        let before = rest.get(..at).unwrap_or_default().trim_end();
+        if unit.iter().any(|unit| after.starts_with(unit)) || before.ends_with("百分之") {
+            all.extend(digits.trim_matches(['.', ',']).replace(',', ".").parse::<f64>().ok());
+        }
+        rest = after;
+    }
+    all
+}
+
+/// Whether a number is what was set, or what an entity of the ledger or a sensor reports.
+fn known(number: f64, facts: &Facts<'_>) -> bool {
+    let near = |other: f64| (other - number).abs() < 0.6;
+    let set = facts.ledger.iter().flat_map(|entry| entry.action.args.values());
+    let mut set = set.filter_map(ArgValue::as_number);
+    let reported = |id: &str| {
+        facts.house.state(id).is_some_and(|state| {
+            let scaled =
+                |name: &str, by: f64| state.attribute_number(name).is_some_and(|level| near(level * by));
+            state.number().is_some_and(near)
+                || scaled(attr::BRIGHTNESS, 1.0 / 2.55)
+                || scaled(attr::VOLUME_LEVEL, 100.0)
+                || [
+                    attr::TEMPERATURE,
+                    attr::CURRENT_TEMPERATURE,
+                    attr::CURRENT_POSITION,
+                    attr::PERCENTAGE,
+                    attr::HUMIDITY,
+                    attr::CURRENT_HUMIDITY,
+                    attr::BATTERY_LEVEL,
+                ]
+                .iter()
+                .any(|name| scaled(name, 1.0))
+        })
+    };
+    set.any(near)
+        || facts.ledger.iter().any(|entry| reported(entry.action.entity.as_str()))
+        || facts
+            .house
+            .entities()
+            .filter(|entity| matches!(entity.domain(), Domain::Sensor | Domain::Weather))
+            .any(|entity| reported(entity.id.as_str()))
+}
+
+/// Everything that a clause claims.
+fn found(clause: &str, lexicon: &Lexicon) -> Vec<Claim> {
+    let mut all = Vec::new();
+    let particles: Vec<&str> = words(lexicon, "claims.particles").collect();
+    let claimed = |phrase: &str| {
+        position(clause, phrase, &particles).is_some_and(|at| !denied_before(clause, at, lexicon))
+    };
+    for key in ["claims", "claims.done"] {
+        if words(lexicon, key).any(|phrase| claimed(phrase)) {
+            all.push(Claim { verbs: Vec::new() });
+        }
+    }
+    // Several verbs are told in the same words ("started"): each of them makes the sentence true.
+    let mut by_phrase: Vec<(String, Vec<Verb>)> = Vec::new();
+    for verb in Verb::ALL {
+        for phrase in phrases(*verb, lexicon) {
+            match by_phrase.iter_mut().find(|(known, _)| *known == phrase) {
+                Some((_, verbs)) => verbs.push(*verb),
+                None => by_phrase.push((phrase, vec![*verb])),
+            }
+        }
+    }
+    let spoken = by_phrase.into_iter().filter(|(phrase, _)| claimed(phrase));
+    all.extend(spoken.map(|(_, verbs)| Claim { verbs }));
+    // "Turned on" is said by its verb; that something was done is then no claim of its own.
+    if all.iter().any(|claim| !claim.verbs.is_empty()) {
+        all.retain(|claim| !claim.verbs.is_empty());
+    }
+    all
+}
+
+/// How it is told that `verb` was done, or that it is so. Three dots stand for any words between.
+fn phrases(verb: Verb, lexicon: &Lexicon) -> Vec<String> {
+    let mut all: Vec<String> = words(lexicon, &format!("claims.{verb}")).map(str::to_owned).collect();
+    // What all our sentences begin with says nothing of the verb ("ich habe … eingeschaltet").
+    let frame =
+        lexicon.phrase("done.other").and_then(|done| done.split('{').next()).unwrap_or_default().trim();
+    if let Some(done) = lexicon.phrase(&format!("done.{verb}")) {
+        let without: String = outside(done).join("…");
+        let without = without.strip_prefix(frame).unwrap_or(&without);
+        let without = without.trim_matches(|character: char| character == '…' || character == ' ');
+        let tells = without.chars().count() > 3 || lexicon.phrase("between_sentences") == Some("");
+        if tells && frame.chars().count() != without.chars().count() {
+            all.push(without.to_lowercase());
+        }
+    }
+    let state = lexicon.phrase(&format!("as.{verb}")).filter(|state| !state.contains('{'));
+    if let Some(state) = state {
+        all.extend(words(lexicon, "claims.is").map(|is| is.replace("{is}", state).to_lowercase()));
+    }
+    all
+}
+
+/// The parts of a template outside its fields.
+fn outside(template: &str) -> Vec<&str> {
+    template
+        .split('{')
+        .enumerate()
+        .map(
+            |(number, part)| {
+                if number == 0 { part } else { part.split_once('}').map_or("", |(_, rest)| rest) }
+            },
+        )
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
+fn words<'l>(lexicon: &'l Lexicon, key: &str) -> impl Iterator<Item = &'l str> {
+    lexicon.phrase(key).unwrap_or_default().split('|').filter(|word| !word.trim().is_empty())
+}
+
+/// The clauses of a text that say something, lower case, with one space around each word.
+fn clauses(text: &str, lexicon: &Lexicon) -> Vec<String> {
+    let between = |before: Option<char>, after: Option<char>| {
+        before.is_some_and(|c| c.is_ascii_digit()) && after.is_some_and(|c| c.is_ascii_digit())
+    };
+    let mut all = vec![String::new()];
+    let characters: Vec<char> = text.chars().collect();
+    for (at, character) in characters.iter().enumerate() {
+        let neighbours = (at.checked_sub(1).and_then(|at| characters.get(at)), characters.get(at + 1));
+        let ends = match character {
+            '.' | ',' => !between(neighbours.0.copied(), neighbours.1.copied()),
+            '!' | ';' | ':' | '\n' | '。' | '，' | '！' | '；' | '：' | '、' | '–' | '—' | '(' | ')' => {
+                true
+            }
+            '?' | '？' => {
+                // A question claims nothing.
+                all.pop();
+                true
+            }
+            _ => false,
+        };
+        if ends {
+            all.push(String::new());
+        } else if let Some(last) = all.last_mut() {
+            last.push(*character);
+        } else {
+            all.push(character.to_string());
+        }
+    }
+    let joints: Vec<&str> = lexicon.phrase("and").into_iter().chain(words(lexicon, "claims.but")).collect();
+    let mut parts: Vec<String> = all.iter().map(|clause| spaced(clause)).collect();
+    let apart = |joint: &String| joint.starts_with(' ') || joint.chars().count() > 1;
+    for joint in joints.iter().map(|joint| joint.to_lowercase()).filter(apart) {
+        parts = parts.iter().flat_map(|part| part.split(&joint).map(spaced)).collect();
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+/// Lower case, apostrophes alike, words apart by one space, a space at both ends.
+fn spaced(text: &str) -> String {
+    let text = text.to_lowercase().replace(['’', '‘', '`'], "'");
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push(' ');
+    for word in text.split(|c: char| {
+        c.is_whitespace() || matches!(c, '"' | '“' | '”' | '*' | '_' | '¿' | '¡' | '«' | '»')
+    }) {
+        if !word.is_empty() {
+            out.push_str(word);
+            out.push(' ');
+        }
+    }
+    out
+}
+
+/// Where a phrase begins in a clause: all its parts in this order, with none of `particles` between them ("turned off
+/// the light on the porch" turns nothing on).
+fn position(clause: &str, phrase: &str, particles: &[&str]) -> Option<usize> {
+    let mut from = 0;
+    let mut first = None;
+    for part in phrase.split('…').map(str::trim).filter(|part| !part.is_empty()) {
+        let at = find(clause, part, from)?;
+        let gap = clause.get(from..at).filter(|_| first.is_some());
+        if gap.is_some_and(|gap| particles.iter().any(|particle| holds(gap, particle))) {
+            return None;
+        }
+        first.get_or_insert(at);
+        from = at + part.len();
+    }
+    first
+}
+
+fn holds(clause: &str, part: &str) -> bool {
+    find(clause, part, 0).is_some()
+}
+
+/// The first place at or after `from` where `part` stands, as a word of its own where words are apart.
+fn find(clause: &str, part: &str, from: usize) -> Option<usize> {
+    let joins = |character: Option<char>| character.is_some_and(|c| c.is_alphanumeric() && !is_han(c));
+    let (head, tail) = (part.chars().next()?, part.chars().next_back()?);
+    let mut from = from;
+    loop {
+        let at = from + clause.get(from..)?.find(part)?;
+        let end = at + part.len();
+        let before = clause.get(..at).and_then(|before| before.chars().next_back());
+        let after = clause.get(end..).and_then(|after| after.chars().next());
+        let apart = !(joins(Some(head)) && joins(before)) && !(joins(Some(tail)) && joins(after));
+        if apart {
+            return Some(at);
+        }
+        from = at + head.len_utf8();
+    }
+}
+
+fn is_han(character: char) -> bool {
+    matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}
+
+fn begins_with(text: &str, word: &str) -> bool {
+    // Where words are not apart a question word stands anywhere.
+    let anywhere = word.chars().all(is_han);
+    find(text, word.trim(), 0).is_some_and(|at| anywhere || at <= 1)
+}
+
+fn denied(clause: &str, lexicon: &Lexicon) -> bool {
+    denied_before(clause, clause.len(), lexicon)
+}
+
+/// Whether a word before `at` denies, offers or supposes what follows.
+fn denied_before(clause: &str, at: usize, lexicon: &Lexicon) -> bool {
+    // "is not on": the denial may stand within the phrase.
+    let until = clause.get(..at).map_or(clause.len(), str::len);
+    words(lexicon, "claims.denied").any(|word| find(clause, word, 0).is_some_and(|found| found <= until))
+}
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;
