@@ -250,8 +250,17 @@ impl Agent {
 
     /// The error of a call that cannot run; of a malformed one also how often that has happened in a row.
     async fn refuse_call(&self, log: &TaskLog, id: &CallId, error: &ToolError) -> Result<(), JournalError> {
-        let mut told = error.to_json();
-        if error.is_malformed() {
+        self.end_unrun(log, id, error.to_json()).await
+    }
+
+    /// The same for any reason not to run a call, as the model is told it.
+    pub(super) async fn end_unrun(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        mut told: serde_json::Value,
+    ) -> Result<(), JournalError> {
+        if told["error"] == "malformed" {
             let attempt = log.with_state(repeat::malformed_in_a_row) + 1;
             told["attempt"] = json!(format!("{attempt} of {}", self.limits.malformed_in_a_row));
         }

@@ -20,6 +20,8 @@ const SILENCE: Duration = Duration::from_secs(600);
 pub struct Exchange {
     pub said: String,
     pub reply: String,
+    /// The entity whose free text had entered the context of the command, if any had: the reply may repeat it.
+    pub taint: Option<String>,
 }
 
 /// All open conversations. Cheap to clone.

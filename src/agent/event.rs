@@ -26,6 +26,10 @@ pub enum Event {
         /// The budget that is spent, so that the offline understanding alone takes this turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spent: Option<Period>,
+        /// The entity whose free text an earlier exchange of the conversation had read, where the model is shown that
+        /// exchange: what was repeated there taints this task too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        taint: Option<String>,
     },
     /// A call that starts while the model still speaks. [`Event::ModelSaid`] names it again with the others.
     Called { turn: u32, call: CallId, tool: ToolCall },

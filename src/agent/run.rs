@@ -103,7 +103,8 @@ impl Agent {
         if fault.is_some() || log.append(finished.clone()).await.is_err() {
             log.take(finished);
         }
-        self.remember(command, &reply);
+        let taint = log.with_state(|state| state.taint.clone());
+        self.remember(command, &reply, taint);
         TaskResult {
             task: command.task.clone(),
             id: command.id.clone(),
@@ -117,8 +118,8 @@ impl Agent {
         }
     }
 
-    fn remember(&self, command: &Command, reply: &str) {
-        let exchange = super::Exchange { said: command.text.clone(), reply: reply.to_owned() };
+    fn remember(&self, command: &Command, reply: &str, taint: Option<String>) {
+        let exchange = super::Exchange { said: command.text.clone(), reply: reply.to_owned(), taint };
         self.conversations.add(command.conversation.as_deref(), exchange);
     }
 

@@ -100,9 +100,12 @@ impl TaskState {
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Accepted { command } => self.command = Some(command.clone()),
-            Event::TurnStarted { spent, .. } => {
+            Event::TurnStarted { spent, taint, .. } => {
                 self.turn_open = true;
                 self.spent = *spent;
+                if self.taint.is_none() {
+                    self.taint.clone_from(taint);
+                }
             }
             Event::Called { turn, call, tool } => {
                 self.change_turn(*turn, |turn| turn.calls.push(call.clone()));

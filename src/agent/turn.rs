@@ -17,7 +17,7 @@ use super::next::Why;
 use super::prompt;
 use super::run::Cancel;
 use super::state::TaskState;
-use super::{Agent, Command};
+use super::{Agent, Command, Exchange};
 use crate::journal::JournalError;
 use crate::model::{
     Delta, Model, ModelError, OFFLINE, Situation, Stop, ToolCall, ToolChoice, TurnRequest, Usage, Wait,
@@ -57,7 +57,8 @@ impl Agent {
         cancel: &Cancel,
     ) -> Result<(), JournalError> {
         tracing::debug!(?why, "a turn begins");
-        let Some(request) = self.turn_request(log, why, tool_choice) else { return Ok(()) };
+        let history = self.history(log);
+        let Some(request) = self.turn_request(log, why, tool_choice, &history) else { return Ok(()) };
         let spent = self.purse.reached().await?;
         // A plan was understood before: no language model reads it again.
         let model = match (request.situation.plan.is_some(), spent) {
@@ -66,7 +67,10 @@ impl Agent {
             (false, None) => &self.model,
         };
         let number = log.with_state(|state| u32::try_from(state.turns.len()).unwrap_or(u32::MAX));
-        log.append(Event::TurnStarted { turn: number, model: model.name().to_owned(), spent }).await?;
+        // The offline understanding reads no earlier replies.
+        let shown = history.iter().filter(|_| model.name() != OFFLINE);
+        let taint = shown.rev().find_map(|exchange| exchange.taint.clone());
+        log.append(Event::TurnStarted { turn: number, model: model.name().to_owned(), spent, taint }).await?;
         let turn = Turn { number, log, tool_choice, streams: model.name() != OFFLINE, cancel };
         let (mut said, mut running) = (Said::default(), FuturesUnordered::new());
         let begun = Instant::now();
@@ -100,7 +104,7 @@ impl Agent {
         let own = model.as_deref().map_or(!turn.streams, |model| model == OFFLINE);
         log.append(Event::ModelSaid { turn: number, text, calls, stop, usage, model, own }).await?;
         for (id, why) in not_run {
-            self.end(log, &id, why, true).await?;
+            self.end_unrun(log, &id, why).await?;
         }
         if running.is_empty() {
             return Ok(());
@@ -203,20 +207,34 @@ impl Agent {
                 not_run.push((id.clone(), why));
             } else if twice {
                 let message = format!("not run: an earlier call of this turn has the id {:?}", call.id);
-                not_run.push((id.clone(), json!({"error": "malformed", "message": message})));
+                let other = "make the call again, each call of a turn with an id of its own";
+                let why = json!({"error": "malformed", "message": message, "did_you_mean": [other]});
+                not_run.push((id.clone(), why));
             }
         }
         not_run
     }
 
-    fn turn_request(&self, log: &TaskLog, why: Why, tool_choice: ToolChoice) -> Option<TurnRequest> {
+    /// What was said before in the conversation of the task, as far as a model is shown it.
+    fn history(&self, log: &TaskLog) -> Vec<Exchange> {
+        let conversation =
+            log.with_state(|state| state.command.as_ref().and_then(|command| command.conversation.clone()));
+        self.conversations.history(conversation.as_deref(), self.limits.history)
+    }
+
+    fn turn_request(
+        &self,
+        log: &TaskLog,
+        why: Why,
+        tool_choice: ToolChoice,
+        history: &[Exchange],
+    ) -> Option<TurnRequest> {
         let task = log.with_state(Clone::clone);
         let command = task.command.clone()?;
         let prefix = self.prefix();
-        let history = self.conversations.history(command.conversation.as_deref(), self.limits.history);
         let messages = {
             let house = self.house.read();
-            prompt::messages(&task, &command, &history, &house, &self.limits, self.now_local())
+            prompt::messages(&task, &command, history, &house, &self.limits, self.now_local())
         };
         let max_tokens = match why {
             Why::Truncated | Why::Continued => {

@@ -171,7 +171,7 @@ fn f21_circles_end_the_task() {
 }
 
 fn failed(failure: Failure) -> [Event; 2] {
-    let started = Event::TurnStarted { turn: 0, model: "m".into(), spent: None };
+    let started = Event::TurnStarted { turn: 0, model: "m".into(), spent: None, taint: None };
     let usage = Usage { input_tokens: 7, ..Usage::default() };
     [started, Event::ModelFailed { turn: 0, error: "cut".into(), failure, usage }]
 }
@@ -224,7 +224,7 @@ fn a_cut_answer_is_asked_for_again_with_more_room_and_then_continued_three_times
 #[test]
 fn a_call_that_started_early_is_part_of_its_turn() {
     let tool = ToolCall { id: "m0".into(), name: "get_state".into(), arguments: "{}".into() };
-    let started = Event::TurnStarted { turn: 0, model: "m".into(), spent: None };
+    let started = Event::TurnStarted { turn: 0, model: "m".into(), spent: None, taint: None };
     let called = Event::Called { turn: 0, call: "0.0".into(), tool };
     let mut events = vec![started, called, result("0.0", false)];
     let state = TaskState::fold(&events);
