@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use chrono_tz::Tz;
-use secrecy::SecretString;
 
 use super::build::{BuildError, failed};
 use super::household::Keeper;
@@ -16,7 +15,7 @@ use crate::home::SharedHouse;
 use crate::journal::Journal;
 use crate::model::settings::Mode;
 use crate::model::{Model, Offline, Report, Router};
-use crate::settings::{Settings, given, secret_file};
+use crate::settings::Settings;
 
 /// What the mind stands on.
 pub(super) struct Ground {
@@ -40,10 +39,8 @@ pub(super) fn build(settings: &Settings, ground: Ground) -> Result<(Router, Arc<
         clock: clock.clone(),
         zone,
     });
-    // What a provider must never see besides its own keys.
-    let password = given(&settings.mqtt.password_file).and_then(|file| secret_file::read(file).ok());
-    let secrets: Vec<SecretString> = password.into_iter().collect();
-    let models = Router::from_settings(&settings.models, Some(offline.clone()), &secrets, clock.clone())
+    let private = settings.private_values();
+    let models = Router::from_settings(&settings.models, Some(offline.clone()), &private, clock.clone())
         .map_err(failed("the models"))?;
     let agent = Agent::new(Parts {
         house,

@@ -123,7 +123,7 @@ async fn test(common: &Common, names: Vec<String>) -> anyhow::Result<ExitCode> {
     if names.is_empty() {
         bail!("no model to test: models.chain is empty; name one: homeloop models test anthropic");
     }
-    let redactor = Arc::new(Redactor::new(&settings.models.redact, &[])?);
+    let redactor = Arc::new(Redactor::new(&settings.models.redact, &settings.private_values())?);
     let mut all_work = true;
     for name in &names {
         let known: Vec<&str> = settings.models.named.keys().map(String::as_str).collect();

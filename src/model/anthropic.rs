@@ -33,7 +33,7 @@ impl Wire for Messages {
             .map(|tool| WireTool {
                 name: tool.name,
                 description: &tool.description,
-                input_schema: tool.parameters,
+                input_schema: &tool.parameters,
                 cache_control: None,
             })
             .collect();

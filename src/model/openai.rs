@@ -96,7 +96,7 @@ struct WireFunction<'a> {
 impl<'a> WireTool<'a> {
     fn new(tool: &'a OutgoingTool<'_>) -> Self {
         let function =
-            WireFunction { name: tool.name, description: &tool.description, parameters: tool.parameters };
+            WireFunction { name: tool.name, description: &tool.description, parameters: &tool.parameters };
         Self { r#type: "function", function }
     }
 }

@@ -46,7 +46,7 @@ pub struct Outgoing<'a> {
 pub struct OutgoingTool<'a> {
     pub name: &'a str,
     pub description: Cow<'a, str>,
-    pub parameters: &'a Value,
+    pub parameters: Cow<'a, Value>,
 }
 
 impl<'a> Outgoing<'a> {
@@ -57,7 +57,8 @@ impl<'a> Outgoing<'a> {
             .map(|tool| OutgoingTool {
                 name: &tool.name,
                 description: redactor.redact(&tool.description),
-                parameters: &tool.parameters,
+                // Names and options of devices stand in them.
+                parameters: redactor.redact_json(&tool.parameters),
             })
             .collect();
         Self {

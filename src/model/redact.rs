@@ -11,6 +11,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::{Captures, Regex};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The table `[models.redact]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -50,6 +51,8 @@ pub enum Kind {
 /// Takes private text out. Cheap to share, costly to build.
 pub struct Redactor {
     known: Option<AhoCorasick>,
+    /// So many of the known texts are secrets; words of the settings follow.
+    secrets: usize,
     rules: Vec<Rule>,
 }
 
@@ -72,16 +75,23 @@ pub enum RedactFault {
     Words(String),
 }
 
-/// Known secrets shorter than this are not searched for: they would be found in ordinary words.
-const SHORTEST_SECRET: usize = 6;
+/// Known secrets shorter than this, in bytes, are not searched for: they would be found everywhere.
+const SHORTEST_SECRET: usize = 4;
+/// Known secrets shorter than this, in bytes, are codes: they are taken out where they stand alone, and not as a part
+/// of a word or a longer number.
+const STANDS_ALONE: usize = 6;
 
 impl Redactor {
-    /// `secrets` are the values that the daemon itself holds: keys, passwords, codes. They are always taken out.
+    /// `secrets` are the values that the daemon itself holds: keys, passwords, codes (see
+    /// `Settings::private_values`). They are always taken out.
     pub fn new(settings: &RedactSettings, secrets: &[SecretString]) -> Result<Self, RedactFault> {
-        let secrets =
-            secrets.iter().map(|secret| secret.expose_secret()).filter(|text| text.len() >= SHORTEST_SECRET);
+        let secrets: Vec<&str> = secrets
+            .iter()
+            .map(|secret| secret.expose_secret())
+            .filter(|text| text.len() >= SHORTEST_SECRET)
+            .collect();
         let words = settings.words.iter().map(|word| word.trim()).filter(|word| !word.is_empty());
-        let known: Vec<&str> = secrets.chain(words).collect();
+        let known: Vec<&str> = secrets.iter().copied().chain(words).collect();
         let known = match known.is_empty() {
             true => None,
             false => Some(
@@ -106,7 +116,7 @@ impl Redactor {
                 .map_err(|error| RedactFault::Pattern { index, reason: error.to_string() })?;
             rules.push(Rule { pattern, label: "[private]", holds: always });
         }
-        Ok(Self { known, rules })
+        Ok(Self { known, secrets: secrets.len(), rules })
     }
 
     /// `text` without what is private. Borrowed when there was nothing to take out.
@@ -126,12 +136,57 @@ impl Redactor {
             return Cow::Borrowed(text);
         };
         let mut out = String::with_capacity(text.len());
-        known.replace_all_with(text, &mut out, |_, _, out| {
-            out.push_str("[private]");
+        known.replace_all_with(text, &mut out, |found, matched, out| {
+            let code = found.pattern().as_usize() < self.secrets && matched.len() < STANDS_ALONE;
+            let kept = code && !is_alone(text, found.start()..found.end());
+            out.push_str(if kept { matched } else { "[private]" });
             true
         });
         Cow::Owned(out)
     }
+
+    /// The same for every text of a JSON value. Borrowed when there was nothing to take out.
+    pub fn redact_json<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
+        let Some(known) = &self.known else { return Cow::Borrowed(value) };
+        if !texts(value).any(|text| known.is_match(text)) {
+            return Cow::Borrowed(value);
+        }
+        let mut value = value.clone();
+        self.clear(&mut value);
+        Cow::Owned(value)
+    }
+
+    fn clear(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(cleared) = self.redact_known(text) {
+                    *text = cleared;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.clear(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.clear(field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// All texts of a value, those within it included.
+fn texts(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match value {
+        Value::String(text) => Box::new(std::iter::once(text.as_str())),
+        Value::Array(items) => Box::new(items.iter().flat_map(texts)),
+        Value::Object(fields) => Box::new(fields.values().flat_map(texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Box::new(std::iter::empty()),
+    }
+}
+
+/// Whether what stands at `range` is no part of a word or number.
+fn is_alone(text: &str, range: std::ops::Range<usize>) -> bool {
+    // Chinese has no spaces between words: "密码4711".
+    let joins = |character: Option<char>| character.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    let before = text.get(..range.start).and_then(|before| before.chars().next_back());
+    let after = text.get(range.end..).and_then(|after| after.chars().next());
+    !joins(before) && !joins(after)
 }
 
 impl Rule {

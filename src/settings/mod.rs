@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod hass;
 pub mod home_file;
 pub mod policy_file;
+mod private;
 pub mod secret_file;
 pub mod voice;
 pub mod wyoming;

@@ -84,3 +84,23 @@ fn kinds_can_be_let_through_and_known_secrets_cannot() {
     let fault = Redactor::new(&bad, &[]).err().expect("refused");
     assert!(matches!(fault, RedactFault::Pattern { index: 1, .. }), "{fault}");
 }
+
+#[test]
+fn codes_are_taken_out_where_they_stand_alone_and_in_json_too() {
+    let secrets = ["4711", "hass-token-1"].map(|text| SecretString::from(text.to_owned()));
+    let redactor = Redactor::new(&RedactSettings::default(), &secrets).expect("valid");
+    for (text, clear) in [
+        ("the code is 4711.", "the code is [private]."),
+        ("代号4711在这里", "代号[private]在这里"),
+        ("sensor.power_4711 shows 14711", "sensor.power_4711 shows 14711"),
+    ] {
+        assert_eq!(redactor.redact_known(text), clear);
+    }
+    let tool =
+        serde_json::json!({"type": "string", "enum": ["off", "hass-token-1", "4711"], "minimum": 4711});
+    let clear =
+        serde_json::json!({"type": "string", "enum": ["off", "[private]", "[private]"], "minimum": 4711});
+    assert_eq!(*redactor.redact_json(&tool), clear);
+    let plain = serde_json::json!({"enum": ["off"]});
+    assert!(matches!(redactor.redact_json(&plain), std::borrow::Cow::Borrowed(_)));
+}
