@@ -27,13 +27,34 @@ pub enum Consequence {
     GiveBack,
 }
 
+/// What a status that is no success says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// 429: too many requests for now.
+    TooMany,
+    /// 5xx, 529 for "overloaded" among them: the server's own trouble.
+    Server,
+    /// Everything else: the same request will be refused again.
+    Request,
+}
+
+impl From<u16> for Refusal {
+    fn from(status: u16) -> Self {
+        match status {
+            429 => Refusal::TooMany,
+            500..=599 => Refusal::Server,
+            0..=428 | 430..=499 | 600..=u16::MAX => Refusal::Request,
+        }
+    }
+}
+
 /// The one place where it is decided.
 pub fn consequence(error: &ModelError) -> Consequence {
     match error {
         ModelError::Connect { .. } | ModelError::Cut(_) | ModelError::Malformed(_) => Consequence::Again,
-        ModelError::Status { status, .. } => match status {
-            429 | 500..=599 => Consequence::Again,
-            _ => Consequence::NextModel,
+        ModelError::Status { status, .. } => match Refusal::from(*status) {
+            Refusal::TooMany | Refusal::Server => Consequence::Again,
+            Refusal::Request => Consequence::NextModel,
         },
         // The time that the same wait would take again is better given to another model.
         ModelError::TimedOut { .. } | ModelError::Misconfigured(_) => Consequence::NextModel,
@@ -125,10 +146,10 @@ fn pause_before_retry(
     match error {
         ModelError::Status { status, retry_after, .. } => {
             let wanted = retry_after.map_or(planned, |asked| asked.max(planned));
-            match status {
+            match Refusal::from(*status) {
                 // Coming back too early to a rate limit only prolongs it.
-                429 => (wanted <= room).then_some(wanted),
-                _ => Some(wanted.min(room)),
+                Refusal::TooMany => (wanted <= room).then_some(wanted),
+                Refusal::Server | Refusal::Request => Some(wanted.min(room)),
             }
         }
         ModelError::Connect { .. }
