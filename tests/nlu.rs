@@ -1,11 +1,11 @@
 //! The offline understanding over the data sets, as far as they are there (`HOMELOOP_DATA`).
 
-#[path = "nlu/hard.rs"]
-mod hard;
+#[path = "nlu/bounded.rs"]
+mod bounded;
 #[path = "nlu/hassil.rs"]
 mod hassil;
-#[path = "nlu/homellm.rs"]
-mod homellm;
+#[path = "nlu/said.rs"]
+mod said;
 #[path = "nlu/sets.rs"]
 mod sets;
 #[path = "nlu/slurp.rs"]

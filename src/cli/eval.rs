@@ -1,23 +1,22 @@
-//! `eval`: tasks over simulated homes, through the whole path, loop and door included.
+//! `eval`: tasks over simulated homes, through the whole path, loop and door included. Lines of all forms of task may
+//! stand in one file (`eval::task`).
 //!
 //! With the offline understanding time is simulated, so that waiting for devices takes none. With a language model it
 //! is real, because the provider's answers are.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Common;
 use crate::clock::Clock;
 use crate::eval::trial::{Outcome, Trial};
-use crate::eval::{Task, Verdict, home, house};
-use crate::home::House;
+use crate::eval::{Homes, Task, Verdict};
 use crate::model::Model;
 use crate::model::redact::Redactor;
 use crate::nlu::Nlu;
@@ -27,7 +26,7 @@ pub struct Eval {
     /// Homes, one a line (`*.homes.jsonl`).
     #[arg(long, value_name = "FILE")]
     homes: PathBuf,
-    /// Tasks, one a line (`*.tasks.jsonl`).
+    /// Tasks, one a line: states to end in (`*.tasks.jsonl`), hard utterances, home-llm's or slurp's sentences.
     #[arg(long, value_name = "FILE")]
     tasks: PathBuf,
     /// A language model of the settings; without it the offline understanding alone.
@@ -76,9 +75,8 @@ impl Eval {
         };
         let system = Clock::system();
         let clock = if simulated { Clock::simulated(system.now(), 1) } else { system.clone() };
-        let homes = home::read(&read(&self.homes)?).with_context(|| self.homes.display().to_string())?;
-        let houses: BTreeMap<String, House> =
-            homes.iter().map(|(id, file)| (id.clone(), house(file, clock.now()))).collect();
+        let homes = Homes::read(&read(&self.homes)?, clock.now());
+        let homes = homes.with_context(|| self.homes.display().to_string())?;
         let trial = Trial {
             nlu: Arc::new(Nlu::new()?),
             model: self.model(common, &clock)?,
@@ -91,12 +89,10 @@ impl Eval {
         for (number, line) in
             read(&self.tasks)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty())
         {
-            let task: Task = serde_json::from_str(line)
-                .with_context(|| format!("{}:{}", self.tasks.display(), number + 1))?;
-            let Some(house) = houses.get(&task.home) else {
-                bail!("{}:{}: there is no home {:?}", self.tasks.display(), number + 1, task.home);
-            };
-            let outcome = trial.run(&task, house).await.map_err(anyhow::Error::msg)?;
+            let place = || format!("{}:{}", self.tasks.display(), number + 1);
+            let task = Task::parse(line).with_context(place)?;
+            let house = homes.of(&task).with_context(place)?;
+            let outcome = trial.run(&task, &house, homes.area(&task)).await.map_err(anyhow::Error::msg)?;
             summary.count(&task, &outcome);
             self.show(&task, line, &outcome, common.json);
         }
@@ -108,7 +104,7 @@ impl Eval {
         let Some(name) = &self.model else { return Ok(None) };
         crate::tls_provider();
         let settings = common.settings()?;
-        let redactor = Arc::new(Redactor::new(&settings.models.redact, &[])?);
+        let redactor = Arc::new(Redactor::new(&settings.models.redact, &settings.private_values())?);
         let model = crate::model::router::language_model(&settings.models, name, &redactor, clock);
         model.map(Some).with_context(|| format!("there is no model {name:?} in the settings"))
     }
@@ -119,12 +115,10 @@ impl Eval {
             return;
         }
         if json {
-            let expected: Value = serde_json::from_str(line).unwrap_or_default();
             println!(
                 "{}",
                 json!({
-                    "input": task.input, "expected": {"kind": expected["kind"], "changes": expected["expect_changes"],
-                    "response": expected["expect_response"]}, "got": word(&outcome.verdict),
+                    "input": task.input, "expected": expected(line), "got": word(&outcome.verdict),
                     "why": why(&outcome.verdict), "calls": outcome.calls, "reply": outcome.reply,
                 })
             );
@@ -148,7 +142,7 @@ impl Summary {
             Verdict::Missed(_) => {}
             Verdict::Wrong(_) => {
                 self.wrong += 1;
-                self.over += usize::from(task.expect_changes.is_empty());
+                self.over += usize::from(!task.wants_action());
             }
             Verdict::Disputed => self.disputed += 1,
         }
@@ -213,6 +207,17 @@ impl Summary {
             );
         }
     }
+}
+
+/// What the line says of the outcome, in its own words.
+fn expected(line: &str) -> Value {
+    let Ok(Value::Object(mut line)) = serde_json::from_str(line) else { return Value::Null };
+    let names = ["kind", "expect_changes", "expect_response", "expect", "state", "scenario", "intent"];
+    names
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), line.remove(*name)?)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn word(verdict: &Verdict) -> &'static str {

@@ -3,10 +3,17 @@
 //! Pure, but for `trial`, which runs one task through the loop and the door.
 
 pub mod apply;
+pub mod color;
+pub mod hard;
 pub mod home;
+pub mod home_llm;
+pub mod homes;
+pub mod judge;
 pub mod task;
 pub mod trial;
 
 pub use apply::apply;
 pub use home::{HomeFile, house};
-pub use task::{Expectation, Kind, Task, Verdict, judge};
+pub use homes::Homes;
+pub use judge::{Seen, Verdict, judge};
+pub use task::{Expectation, Goal, Kind, Task};

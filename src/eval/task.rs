@@ -1,4 +1,4 @@
-//! Tasks of the data sets, and the judgement of what was done.
+//! Tasks of the data sets: one type, whatever the form of the line.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,57 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::hard::{Turn, Wish};
+use super::home::set;
+use super::home_llm::{Query, ServiceCall};
 use crate::home::{Entity, EntityId, House};
 
-use super::home::set;
-
-/// One line of a `*.tasks.jsonl` file with a state to end in.
-#[derive(Debug, Clone, Deserialize)]
+/// A command, where it is given, and what should come of it.
+#[derive(Debug, Clone)]
 pub struct Task {
-    pub home: String,
-    #[serde(default)]
+    /// Id of a home; `None`: see [`super::Homes::of`].
+    pub home: Option<String>,
     pub lang: Option<String>,
     pub input: String,
-    pub kind: Kind,
-    #[serde(default)]
     pub context_area: Option<String>,
-    #[serde(default)]
+    /// The device that hears the command; it stands in its area.
     pub context_device: Option<String>,
-    #[serde(default)]
+    /// States to begin with, by entity.
     pub setup: BTreeMap<String, Expectation>,
+    /// What was said before in the same conversation, oldest first.
+    pub history: Vec<Turn>,
+    pub goal: Goal,
+}
+
+/// What should come of a task, in the words of its set.
+#[derive(Debug, Clone)]
+pub enum Goal {
+    /// The state that the home must end in.
+    End(End),
+    /// Any of these is right (`hard.tasks.jsonl`).
+    Hard { wishes: Vec<Wish>, category: String },
+    /// Exactly these calls (`home-llm`).
+    Calls(Vec<ServiceCall>),
+    /// A question about these entities, which change nothing (`home-llm`).
+    Status(Vec<Query>),
+    /// The device is not there: nothing may be done (`home-llm`).
+    Refusal,
+    /// Somebody talks (`slurp`): only a command for a home may do anything, and only to these.
+    Talk(Asked),
+}
+
+/// What a sentence of `slurp` asks of a home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Nothing,
+    Music,
+    Anything,
+}
+
+/// A state to end in.
+#[derive(Debug, Clone, Deserialize)]
+pub struct End {
+    pub kind: Kind,
     #[serde(default)]
     pub expect_changes: BTreeMap<String, Expectation>,
     /// Attributes that do not count, by entity.
@@ -50,19 +83,61 @@ pub struct Expectation {
     pub attributes: Map<String, Value>,
 }
 
-/// How a task ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
-    Passed,
-    /// Not done, or not answered; nothing wrong was done.
-    Missed(String),
-    /// Something changed that should not have.
-    Wrong(String),
-    /// Locking where the data wishes no change: the secure direction; not counted.
-    Disputed,
+/// Why a line is no task.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("not a task: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error(
+        "no known form of a task: expected `kind` (act, no_change, question, action, specific, status, refusal), an `expect` with a `type`, or a `scenario`; got the fields {0}"
+    )]
+    Form(String),
+    #[error("`kind` is {0:?}: expected act, no_change, question, action, specific, status or refusal")]
+    Kind(String),
+    #[error("`expect.type` is {0:?}: expected calls, answer, clarify, refuse, confirm or noop")]
+    Wish(String),
+}
+
+/// What the lines of all sets have in common.
+#[derive(Deserialize)]
+struct Common {
+    #[serde(default)]
+    home: Option<String>,
+    #[serde(default)]
+    lang: Option<String>,
+    input: String,
+    #[serde(default)]
+    context_area: Option<String>,
+    #[serde(default)]
+    context_device: Option<String>,
+    #[serde(default)]
+    setup: Option<BTreeMap<String, Expectation>>,
+    #[serde(default)]
+    history: Option<Vec<Turn>>,
 }
 
 impl Task {
+    /// Reads one line of any of the sets that have an `input`. Fields that say nothing about the outcome (`id`, `why`,
+    /// `source`, …) are passed over.
+    ///
+    /// # Errors
+    /// A line that is no JSON object, lacks a field of its form, or names something that no form has.
+    pub fn parse(line: &str) -> Result<Self, ReadError> {
+        let value: Value = serde_json::from_str(line)?;
+        let goal = goal(&value)?;
+        let common: Common = serde_json::from_value(value)?;
+        Ok(Self {
+            home: common.home,
+            lang: common.lang,
+            input: common.input,
+            context_area: common.context_area,
+            context_device: common.context_device,
+            setup: common.setup.unwrap_or_default(),
+            history: common.history.unwrap_or_default(),
+            goal,
+        })
+    }
+
     /// Puts the house into the task's start state.
     pub fn prepare(&self, house: &mut House, now: DateTime<Utc>) {
         for (id, wanted) in &self.setup {
@@ -79,85 +154,153 @@ impl Task {
                 set(house, &id, &wanted.state, &wanted.attributes, now);
             }
         }
+        if let Goal::Status(queries) = &self.goal {
+            super::home_llm::prepare(queries, house, now);
+        }
+    }
+
+    /// Entities whose change a person would approve: those that the task wants changed.
+    pub fn approved(&self, house: &House) -> Vec<String> {
+        match &self.goal {
+            Goal::End(end) if end.kind == Kind::NoChange => Vec::new(),
+            Goal::End(end) => end.expect_changes.keys().cloned().collect(),
+            Goal::Hard { wishes, .. } => wishes.iter().flat_map(Wish::targets).cloned().collect(),
+            Goal::Calls(calls) => calls.iter().filter_map(|call| call.target(house)).collect(),
+            Goal::Status(_) | Goal::Refusal | Goal::Talk(_) => Vec::new(),
+        }
+    }
+
+    /// Whether a reply that something is done is about a command: an answer to a question may say so of a state.
+    pub fn expects_no_answer(&self) -> bool {
+        match &self.goal {
+            Goal::End(end) => end.kind != Kind::Question,
+            Goal::Hard { wishes, .. } => !wishes.iter().any(Wish::answers),
+            Goal::Calls(_) | Goal::Refusal => true,
+            Goal::Status(_) | Goal::Talk(_) => false,
+        }
+    }
+
+    /// Whether anything at all may be done.
+    pub fn wants_action(&self) -> bool {
+        match &self.goal {
+            Goal::End(end) => !end.expect_changes.is_empty(),
+            Goal::Hard { wishes, .. } => wishes.iter().any(Wish::acts),
+            Goal::Calls(_) => true,
+            Goal::Status(_) | Goal::Refusal => false,
+            Goal::Talk(asked) => *asked != Asked::Nothing,
+        }
     }
 }
 
-/// Judges by the states before and after, and by the reply.
-pub fn judge(task: &Task, before: &House, after: &House, reply: &str) -> Verdict {
-    let mut locked_only = true;
-    let mut wrong = Vec::new();
-    for entity in after.entities() {
-        let id = entity.id.as_str();
-        let (old, new) = (before.state(id), after.state(id));
-        let wished = task.kind != Kind::NoChange && task.expect_changes.contains_key(id);
-        let ignored = task.ignore_changes.get(id);
-        let same = match (old, new) {
-            (Some(old), Some(new)) => {
-                old.value == new.value
-                    && old
-                        .attributes
-                        .iter()
-                        .chain(&new.attributes)
-                        .filter(|(name, _)| {
-                            ignored
-                                .is_none_or(|list| !list.iter().any(|known| known.as_str() == name.as_ref()))
-                        })
-                        .all(|(name, _)| old.attributes.get(name) == new.attributes.get(name))
+fn goal(value: &Value) -> Result<Goal, ReadError> {
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    let expect = value.get("expect");
+    match text("kind") {
+        Some("act" | "no_change" | "question") => Ok(Goal::End(End::deserialize(value)?)),
+        Some("action" | "specific") => Ok(Goal::Calls(Vec::deserialize(expect.unwrap_or(&Value::Null))?)),
+        Some("status") => {
+            let entities: Vec<ServiceCall> = Vec::deserialize(expect.unwrap_or(&Value::Null))?;
+            let state = text("state").map(str::to_owned);
+            let queries = entities.into_iter().filter_map(|call| call.query);
+            Ok(Goal::Status(queries.map(|entity| Query { entity, state: state.clone() }).collect()))
+        }
+        Some("refusal") => Ok(Goal::Refusal),
+        Some(other) => Err(ReadError::Kind(other.to_owned())),
+        None if expect.is_some_and(Value::is_object) => hard(value, expect.unwrap_or(&Value::Null)),
+        None if text("scenario").is_some() => Ok(Goal::Talk(match text("scenario") {
+            Some("iot" | "lists") => Asked::Anything,
+            // Who asks for music asks the players of the home.
+            Some("audio" | "play" | "music") => Asked::Music,
+            Some(_) | None => Asked::Nothing,
+        })),
+        None => {
+            let fields =
+                value.as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>().join(", "));
+            Err(ReadError::Form(fields.unwrap_or_else(|| "of something that is no object".into())))
+        }
+    }
+}
+
+fn hard(value: &Value, expect: &Value) -> Result<Goal, ReadError> {
+    let category = value.get("category").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut wishes = Vec::new();
+    let mut next = Some(expect);
+    while let Some(wish) = next {
+        // "also_ok" may hold a note in words instead of a wish.
+        let noted = !wishes.is_empty() && wish.get("type").is_none();
+        if !noted {
+            if let Some(word) = wish.get("type").and_then(Value::as_str)
+                && !Wish::TYPES.contains(&word)
+            {
+                return Err(ReadError::Wish(word.to_owned()));
             }
-            _ => true,
-        };
-        if !same && !wished {
-            locked_only &= new.and_then(|state| state.text()) == Some("locked");
-            wrong.push(id.to_owned());
+            wishes.push(Wish::deserialize(wish)?);
         }
+        next = wish.get("also_ok").filter(|other| other.is_object());
     }
-    if !wrong.is_empty() {
-        return if locked_only && task.kind == Kind::NoChange {
-            Verdict::Disputed
-        } else {
-            Verdict::Wrong(wrong.join(", "))
-        };
-    }
-    if task.kind != Kind::NoChange
-        && let Some((fault, changed)) = task.expect_changes.iter().find_map(|(id, wanted)| {
-            fault(id, wanted, task.ignore_changes.get(id), after)
-                .map(|fault| (fault, before.state(id) != after.state(id)))
-        })
-    {
-        return if changed { Verdict::Wrong(fault) } else { Verdict::Missed(fault) };
-    }
-    match &task.expect_response {
-        Some(wanted) if !wanted.iter().any(|text| reply.to_lowercase().contains(&text.to_lowercase())) => {
-            Verdict::Missed(format!("reply {reply:?} holds none of {wanted:?}"))
-        }
-        Some(_) | None => Verdict::Passed,
-    }
+    Ok(Goal::Hard { wishes, category })
 }
 
-fn fault(id: &str, wanted: &Expectation, ignored: Option<&Vec<String>>, house: &House) -> Option<String> {
-    let Some(state) = house.state(id) else { return Some(format!("{id} is not in the house")) };
-    let text = match &wanted.state {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    };
-    if let Some(text) = text
-        && state.text() != Some(text.as_str())
-    {
-        return Some(format!("{id} is {:?}, not {text}", state.text()));
-    }
-    for (name, value) in &wanted.attributes {
-        if ignored.is_some_and(|list| list.contains(name)) {
-            continue;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_is_read() {
+        for (line, form) in [
+            (
+                r#"{"home":"h","lang":"en","input":"x","kind":"act","setup":{},"expect_changes":{"light.a":{"state":"on"}},"ignore_changes":{}}"#,
+                "End",
+            ),
+            (
+                r#"{"home":"h","input":"x","kind":"question","expect_changes":{},"expect_response":["20"],"category":["a","b"]}"#,
+                "End",
+            ),
+            (
+                r#"{"id":"hard-1","home":"h","input":"x","context_area":null,"history":[{"user":"y","calls":[{"tool":"turn_on","targets":["light.a"]}]}],"setup":{},"expect":{"type":"calls","calls":[],"also_ok":{"type":"clarify","clarify_between":["a"]}},"why":"z","source":null}"#,
+                "Hard",
+            ),
+            (
+                r#"{"home":"h","input":"x","expect":{"type":"calls","calls":[],"also_ok":{"note":"in words"}}}"#,
+                "Hard",
+            ),
+            (
+                r#"{"home":"h","input":"x","kind":"action","expect":[{"service":"light.turn_on","entity":"light.a","args":{"brightness":44}}]}"#,
+                "Calls",
+            ),
+            (
+                r#"{"home":null,"input":"x","kind":"specific","expect":[{"service":"blinds.close_cover","device":"kitchen"}]}"#,
+                "Calls",
+            ),
+            (
+                r#"{"home":"h","input":"x","kind":"status","state":null,"expect":[{"query":"light.a"}]}"#,
+                "Status",
+            ),
+            (
+                r#"{"home":null,"input":"x","kind":"refusal","reason":"not_available","service":"fan.turn_on","device":"a"}"#,
+                "Refusal",
+            ),
+            (r#"{"id":7,"input":"x","scenario":"music","intent":"music_query"}"#, "Talk(Music)"),
+        ] {
+            let task = Task::parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+            assert!(format!("{:?}", task.goal).starts_with(form), "{line}: {:?}", task.goal);
         }
-        let got = state.attributes.get(name.as_str()).unwrap_or(&Value::Null);
-        let same = match (got.as_f64(), value.as_f64()) {
-            (Some(got), Some(wanted)) => (got - wanted).abs() < 0.01,
-            _ => got == value,
-        };
-        if !same {
-            return Some(format!("{id}.{name} is {got}, not {value}"));
+    }
+
+    #[test]
+    fn what_is_no_task_says_why() {
+        for (line, part) in [
+            (r#"{"input":"x","kind":"dance"}"#, "\"dance\""),
+            (r#"{"input":"x","expect":{"type":"sing"}}"#, "\"sing\""),
+            (r#"{"input":"x","expect":{"calls":[]}}"#, "missing field `type`"),
+            (r#"{"kind":"refusal"}"#, "missing field `input`"),
+            (r#"{"input":"x","kind":"action"}"#, "expected a sequence"),
+            (r#"{"sentence":"x","slots":{}}"#, "sentence, slots"),
+            ("[]", "no object"),
+            ("{", "not a task"),
+        ] {
+            let error = Task::parse(line).expect_err(line).to_string();
+            assert!(error.contains(part), "{line}: {error}");
         }
     }
-    None
 }

@@ -3,27 +3,31 @@
 //! The devices are the simplest honest ones: what they are sent they do, and report it a moment later. Unlike its
 //! neighbours this file is not pure: it runs the agent on whatever clock it is given.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::task::{Kind, Task, Verdict, judge};
+use super::judge::{Seen, Verdict, judge};
+use super::task::Task;
 use crate::actuate::{Codecs, Containment, Door, DoorParts, NoSecrets, OutcomeEntry, Port, SendError};
 use crate::agent::{
-    Agent, Budget, Command, Conversations, Event, Limits, Parts, Queue, QueueLimits, TaskEvent,
+    Agent, Budget, Command, Conversations, Event, Exchange, Limits, Parts, Queue, QueueLimits, TaskEvent,
+    claims,
 };
 use crate::clock::Clock;
 use crate::devices::{Codec, ConfirmHint, Decoded, EncodeError, Message, Payload};
 use crate::home::{Action, EntityId, House, SharedHouse, Stamp, State, Verb};
 use crate::journal::Journal;
 use crate::model::settings::{BreakerSettings, Mode};
-use crate::model::{Model, Offline, Report, Router, Usage};
-use crate::nlu::{Intent, ListChange, Nlu};
+use crate::model::{Dialogues, Model, Offline, Report, Router, ToolCall, Usage};
+use crate::nlu::{Dialogue, Intent, ListChange, Nlu};
 use crate::policy::{AnswerWord, Approval, ApprovalState, Channel, Policy, Principal, Scope, Tier, tier};
-use crate::tools::{Household, HouseholdRequest, Occasion};
+use crate::tools::{ASK_USER, Household, HouseholdRequest, Occasion};
 
+/// The conversation of a task with its earlier turns.
+const CONVERSATION: &str = "evaluation";
 /// How long a simulated device takes to report.
 const REPORT: Duration = Duration::from_millis(50);
 
@@ -58,8 +62,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Runs `task` in a copy of `house`.
-    pub async fn run(&self, task: &Task, house: &House) -> Result<Outcome, String> {
+    /// Runs `task` in `house`; `area` is where it is said.
+    pub async fn run(&self, task: &Task, house: &House, area: Option<String>) -> Result<Outcome, String> {
         let mut start = house.clone();
         task.prepare(&mut start, self.clock.now());
         let shared = SharedHouse::new(start.clone());
@@ -77,6 +81,9 @@ impl Trial {
             zone,
         }));
         let conversations = Conversations::new(self.clock.clone());
+        remember(task, &start, &conversations);
+        let household =
+            Arc::new(Lists { house: shared.clone(), clock: self.clock.clone(), asked: Mutex::default() });
         let offline: Arc<dyn Model> = Arc::new(Offline {
             nlu: self.nlu.clone(),
             house: shared.clone(),
@@ -91,7 +98,7 @@ impl Trial {
             model: self.model.clone().unwrap_or_else(|| self.offline_alone(&offline)),
             frugal: self.offline_alone(&offline),
             offline,
-            household: Arc::new(Lists { house: shared.clone(), clock: self.clock.clone() }),
+            household: household.clone(),
             report: Report::new(self.nlu.clone()),
             conversations,
             clock: self.clock.clone(),
@@ -106,8 +113,9 @@ impl Trial {
         let language = task.lang.as_deref().unwrap_or_else(|| self.nlu.detect_language(&task.input));
         let _ = self.nlu.index(&start, self.nlu.lexicon(language));
         let begun = self.stopwatch.since_boot();
-        let person = tokio::spawn(decide(door.clone(), expected(task)));
-        let mut submitted = queue.submit(self.command(task)).await.map_err(|error| error.to_string())?;
+        let person = tokio::spawn(decide(door.clone(), task.approved(&start)));
+        let mut submitted =
+            queue.submit(self.command(task, area)).await.map_err(|error| error.to_string())?;
         let result = submitted.result.result().await.ok_or("no result")?;
         person.abort();
         let elapsed = self.stopwatch.since_boot().saturating_sub(begun);
@@ -115,23 +123,32 @@ impl Trial {
         tokio::time::sleep(REPORT * 2).await;
         let events = events(&mut submitted.events);
         let after = shared.read().clone();
-        let acted = result.outcomes.iter().any(|entry| entry.outcome.is_wished());
-        let claims = self.nlu.lexicon(&result.language).phrase("claims").unwrap_or_default().to_owned();
-        let lower = result.reply.to_lowercase();
+        let done = result.outcomes.iter().filter(|entry| entry.outcome.is_wished());
+        let actions: Vec<Action> = done.map(|entry| entry.action.clone()).collect();
+        let intents = household.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let claims = claims(&result.reply, self.nlu.lexicon(&result.language));
+        let approvals = count(&events, |event| matches!(event, Event::ApprovalAsked { .. }));
+        let seen = Seen {
+            before: &start,
+            after: &after,
+            actions: &actions,
+            household: &intents,
+            reply: &result.reply,
+            asked: calls_of(&events).any(|call| call.name == ASK_USER),
+            approvals,
+            claims,
+        };
+        let verdict = judge(task, &seen);
+        let false_claim = claims && seen.anything().is_none() && task.expects_no_answer();
         journal.close().await;
         Ok(Outcome {
-            verdict: judge(task, &start, &after, &result.reply),
-            false_claim: task.kind == Kind::Act
-                && !acted
-                && claims.split('|').any(|claim| lower.contains(claim)),
-            reply: result.reply.clone(),
-            calls: calls(&events),
+            verdict,
+            false_claim,
+            calls: calls_of(&events).map(|call| format!("{} {}", call.name, call.arguments)).collect(),
             ungated: ungated(&events, &start),
-            approvals: events
-                .iter()
-                .filter(|event| matches!(event.event, Event::ApprovalAsked { .. }))
-                .count(),
-            turns: events.iter().filter(|event| matches!(event.event, Event::TurnStarted { .. })).count(),
+            approvals,
+            turns: count(&events, |event| matches!(event, Event::TurnStarted { .. })),
+            reply: result.reply.clone(),
             usage: result.usage,
             elapsed,
         })
@@ -142,7 +159,7 @@ impl Trial {
         Arc::new(Router::new(Mode::Offline, Some(offline.clone()), Vec::new(), breaker, self.clock.clone()))
     }
 
-    fn command(&self, task: &Task) -> Command {
+    fn command(&self, task: &Task, area: Option<String>) -> Command {
         Command {
             task: self.clock.new_id(),
             id: None,
@@ -152,9 +169,9 @@ impl Trial {
                 channel: Channel::Evaluation,
                 scopes: vec![Scope::Read, Scope::Command],
             },
-            area: task.context_area.clone(),
+            area,
             language: task.lang.as_deref().map(|tag| tag.split('-').next().unwrap_or(tag).to_owned()),
-            conversation: Some("evaluation".into()),
+            conversation: Some(CONVERSATION.into()),
             user_hint: None,
             at: self.clock.now(),
             plan: None,
@@ -162,9 +179,19 @@ impl Trial {
     }
 }
 
-/// The entities that the task expects to change: what a person would approve.
-fn expected(task: &Task) -> Vec<String> {
-    if task.kind == Kind::NoChange { Vec::new() } else { task.expect_changes.keys().cloned().collect() }
+/// Puts what was said before into the memory of the conversation: for the offline understanding what was done, for
+/// language models what was said.
+fn remember(task: &Task, house: &House, conversations: &Conversations) {
+    let mut dialogue = Dialogue::default();
+    for turn in &task.history {
+        dialogue.actions = super::hard::actions_of(turn, house);
+        dialogue.entities = dialogue.actions.iter().map(|action| action.entity.clone()).collect();
+        dialogue.text = Some(turn.user.clone());
+        let called = || turn.calls.iter().map(|call| format!("{} {}", call.tool, call.targets.join(", ")));
+        let reply = turn.answer.clone().unwrap_or_else(|| called().collect::<Vec<_>>().join("; "));
+        conversations.add(Some(CONVERSATION), Exchange { said: turn.user.clone(), reply, taint: None });
+    }
+    conversations.keep(Some(CONVERSATION), dialogue);
 }
 
 /// Plays the person: approves what is expected, denies the rest.
@@ -195,7 +222,11 @@ fn events(receiver: &mut tokio::sync::broadcast::Receiver<Arc<TaskEvent>>) -> Ve
     events
 }
 
-fn calls(events: &[Arc<TaskEvent>]) -> Vec<String> {
+fn count(events: &[Arc<TaskEvent>], is: impl Fn(&Event) -> bool) -> usize {
+    events.iter().filter(|event| is(&event.event)).count()
+}
+
+fn calls_of(events: &[Arc<TaskEvent>]) -> impl Iterator<Item = &ToolCall> {
     events
         .iter()
         .filter_map(|event| match &event.event {
@@ -203,8 +234,7 @@ fn calls(events: &[Arc<TaskEvent>]) -> Vec<String> {
             _ => None,
         })
         .flatten()
-        .map(|(_, call)| format!("{} {}", call.name, call.arguments))
-        .collect()
+        .map(|(_, call)| call)
 }
 
 /// Sends of actions that need a person, without one.
@@ -296,32 +326,46 @@ impl Port for Devices {
     }
 }
 
-/// A household of lists alone: they are entities of the sets. Timers and schedules are noted; no set judges them.
+/// A household of lists: they are entities of the sets. Timers and schedules are noted for the judge.
 struct Lists {
     house: SharedHouse,
     clock: Clock,
+    /// Everything that was asked of it.
+    asked: Mutex<Vec<Intent>>,
 }
 
 impl Lists {
     fn change(&self, list: Option<EntityId>, verb: Verb) {
-        let shopping = || EntityId::parse("todo.shopping_list").ok();
         if let Some(id) = list.or_else(shopping) {
             super::apply(&mut self.house.write(), &Action::new(id, verb), self.clock.now());
         }
     }
+
+    /// How many items are open: all that the sets know of a list.
+    fn read(&self, list: Option<EntityId>) -> Option<String> {
+        let id = list.or_else(shopping)?;
+        self.house.read().state(id.as_str())?.text().map(str::to_owned)
+    }
+}
+
+fn shopping() -> Option<EntityId> {
+    EntityId::parse("todo.shopping_list").ok()
 }
 
 impl Household for Lists {
     fn handle(&self, request: HouseholdRequest) -> BoxFuture<'_, Result<serde_json::Value, String>> {
         Box::pin(async move {
+            self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.intent.clone());
             match request.intent {
                 Intent::Broadcast { message, .. } => return Ok(serde_json::json!({"said": message})),
                 Intent::Actions(_) | Intent::Scene(_) => return Err("not of the household".into()),
                 Intent::List(ListChange::Add { list, .. }) => self.change(list, Verb::AddItem),
                 Intent::List(ListChange::Complete { list, .. }) => self.change(list, Verb::CompleteItem),
                 Intent::List(ListChange::Remove { list, .. }) => self.change(list, Verb::RemoveItem),
-                Intent::List(ListChange::Read { .. })
-                | Intent::Schedule { .. }
+                Intent::List(ListChange::Read { list }) => {
+                    return Ok(serde_json::json!({"said": self.read(list).unwrap_or_default()}));
+                }
+                Intent::Schedule { .. }
                 | Intent::ScheduleQuery
                 | Intent::ScheduleCancel { .. }
                 | Intent::Timer(_)

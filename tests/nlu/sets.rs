@@ -1,12 +1,12 @@
-//! The sets with homes and states: what is done is compared with the labels.
+//! The sets through `homeloop eval`, as anybody would run it: loop, door and approvals included. What its last line
+//! says is compared with the goals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use chrono::{TimeZone, Utc};
+use chrono::TimeZone;
 use chrono_tz::Tz;
-use homeloop::eval::{self, Task, Verdict};
-use homeloop::home::{Action, Arg, ArgValue, House, Verb};
-use homeloop::nlu::{Dialogue, Intent, ListChange, Nlu, Request, Understanding};
+use serde_json::Value;
 
 /// The folder of the data, if it is there.
 pub fn data() -> Option<PathBuf> {
@@ -25,136 +25,125 @@ pub fn now() -> chrono::DateTime<Tz> {
     chrono_tz::Europe::Berlin.with_ymd_and_hms(2026, 3, 4, 10, 0, 0).single().unwrap()
 }
 
-/// Does what was understood to a simulated state. Schedules and timers change nothing now.
-pub fn perform(house: &mut House, intents: &[Intent]) {
-    let at = now().with_timezone(&Utc);
-    for intent in intents {
-        match intent {
-            Intent::Actions(actions) => {
-                for action in actions {
-                    eval::apply(house, action, at);
-                }
-            }
-            Intent::List(change) => {
-                let (list, verb, item) = match change {
-                    ListChange::Add { list, item } => (list, Verb::AddItem, item),
-                    ListChange::Complete { list, item } => (list, Verb::CompleteItem, item),
-                    ListChange::Remove { list, item } => (list, Verb::RemoveItem, item),
-                    ListChange::Read { .. } => continue,
-                };
-                if let Some(list) = list {
-                    let action =
-                        Action::new(list.clone(), verb).with(Arg::Item, ArgValue::Text(item.clone()));
-                    eval::apply(house, &action, at);
-                }
-            }
-            _ => {}
+/// Runs `homeloop eval --json` and returns its lines; the last one is the summary.
+fn eval(homes: &Path, tasks: &Path) -> Vec<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_homeloop"))
+        .arg("--json")
+        .arg("eval")
+        .arg("--homes")
+        .arg(homes)
+        .arg("--tasks")
+        .arg(tasks)
+        .output()
+        .expect("the program runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{}: {}", tasks.display(), String::from_utf8_lossy(&output.stderr));
+    text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+}
+
+/// What a set must reach.
+struct Wanted {
+    homes: &'static str,
+    tasks: &'static str,
+    /// Of the tasks that are not disputed.
+    percent: f64,
+    /// Wrong actions that are known and explained in docs/understanding.md.
+    wrong: u64,
+}
+
+const fn set(homes: &'static str, tasks: &'static str, percent: f64) -> Wanted {
+    Wanted { homes, tasks, percent, wrong: 0 }
+}
+
+fn check(wanted: &Wanted) {
+    let Some(folder) = data() else { return };
+    let lines = eval(&folder.join(wanted.homes), &folder.join(wanted.tasks));
+    let (summary, tasks) = lines.split_last().expect("a summary");
+    for task in tasks {
+        for field in ["input", "expected", "got", "calls", "reply"] {
+            assert!(!task[field].is_null(), "{field} of {task}");
+        }
+        if !matches!(task["got"].as_str(), Some("passed" | "disputed")) {
+            println!("{}: {task}", wanted.tasks);
         }
     }
-}
-
-pub fn reply(understanding: &Understanding) -> String {
-    match understanding {
-        Understanding::Act(_) => String::new(),
-        Understanding::Answer { text, .. } => text.clone(),
-        Understanding::Ask { question, .. } => question.clone(),
-        Understanding::Refuse { reply, .. }
-        | Understanding::Nothing { reply }
-        | Understanding::NotUnderstood { reply, .. } => reply.clone(),
-    }
-}
-
-pub struct Score {
-    pub total: usize,
-    pub passed: usize,
-    pub wrong: usize,
-}
-
-fn run(name: &str) -> Option<Score> {
-    let folder = data()?;
-    let nlu = Nlu::new().unwrap();
-    let homes =
-        eval::home::read(&std::fs::read_to_string(folder.join(format!("{name}.homes.jsonl"))).unwrap())
-            .unwrap();
-    let tasks = std::fs::read_to_string(folder.join(format!("{name}.tasks.jsonl"))).unwrap();
-    let mut score = Score { total: 0, passed: 0, wrong: 0 };
-    let mut spent = Vec::new();
-    for line in tasks.lines() {
-        let task: Task = serde_json::from_str(line).unwrap();
-        let utc = now().with_timezone(&Utc);
-        let mut before = eval::house(&homes[&task.home], utc);
-        task.prepare(&mut before, utc);
-        let request = Request {
-            text: &task.input,
-            language: task.lang.as_deref(),
-            area: task.context_area.as_deref(),
-            device: task.context_device.as_deref(),
-            now: now(),
-        };
-        nlu.understand(&request, &before, &Dialogue::default());
-        let start = std::time::Instant::now();
-        let understanding = nlu.understand(&request, &before, &Dialogue::default());
-        spent.push(start.elapsed());
-        let mut after = before.clone();
-        if let Understanding::Act(intents) = &understanding {
-            perform(&mut after, intents);
-        }
-        let verdict = eval::judge(&task, &before, &after, &reply(&understanding));
-        match &verdict {
-            Verdict::Disputed => continue,
-            Verdict::Passed => score.passed += 1,
-            Verdict::Missed(why) | Verdict::Wrong(why) => {
-                println!("{name}: {:?} ({:?}): {why}\n    {understanding:?}", task.input, task.context_area);
-            }
-        }
-        score.wrong += usize::from(matches!(verdict, Verdict::Wrong(_)));
-        score.total += 1;
-    }
-    spent.sort();
-    println!(
-        "{name}: {}/{} passed, {} wrong actions; p50 {:?}, p95 {:?}",
-        score.passed,
-        score.total,
-        score.wrong,
-        spent.get(spent.len() / 2),
-        spent.get(spent.len() * 95 / 100)
-    );
-    Some(score)
-}
-
-fn at_least(name: &str, percent: f64) {
-    let Some(score) = run(name) else { return };
-    assert_eq!(score.wrong, 0, "{name}: wrong actions");
-    let share = score.passed as f64 * 100.0 / score.total as f64;
-    assert!(share >= percent, "{name}: {share:.1} % of {percent} %");
+    println!("{}: {summary}", wanted.tasks);
+    let of = |field: &str| summary[field].as_u64().unwrap_or_else(|| panic!("{field} of {summary}"));
+    assert_eq!(of("total"), tasks.len() as u64);
+    assert!(summary["p50_ms"].is_number() && summary["p95_ms"].is_number(), "{summary}");
+    assert_eq!((of("ungated"), of("false_claims"), of("tokens")), (0, 0, 0), "{}", wanted.tasks);
+    assert!(of("wrong_actions") <= wanted.wrong && of("over_actions") <= wanted.wrong, "{summary}");
+    let counted = of("total") - of("disputed");
+    let share = of("passed") as f64 * 100.0 / counted as f64;
+    assert!(share >= wanted.percent, "{}: {share:.1} % of {} %", wanted.tasks, wanted.percent);
 }
 
 #[test]
 fn assist() {
-    at_least("assist", 95.0);
-}
-
-#[test]
-fn assist_zh() {
-    at_least("assist-zh", 95.0);
+    check(&set("assist.homes.jsonl", "assist.tasks.jsonl", 95.0));
+    check(&set("assist-zh.homes.jsonl", "assist-zh.tasks.jsonl", 95.0));
 }
 
 #[test]
 fn assist_mini() {
-    at_least("assist-mini", 98.0);
-}
-
-#[test]
-fn assist_mini_zh() {
-    at_least("assist-mini-zh", 98.0);
+    check(&set("assist-mini.homes.jsonl", "assist-mini.tasks.jsonl", 98.0));
+    check(&set("assist-mini-zh.homes.jsonl", "assist-mini-zh.tasks.jsonl", 98.0));
 }
 
 #[test]
 fn intents() {
-    at_least("intents", 99.0);
+    check(&set("intents.homes.jsonl", "intents.tasks.jsonl", 99.0));
 }
 
 #[test]
 fn questions() {
-    at_least("questions", 90.0);
+    check(&set("questions.homes.jsonl", "questions.tasks.jsonl", 90.0));
+}
+
+/// 31 of 34.
+#[test]
+fn hard() {
+    check(&set("hard.homes.jsonl", "hard.tasks.jsonl", 91.0));
+}
+
+/// Templated sentences with the service calls that they should become.
+#[test]
+fn home_llm() {
+    let wanted = set("home-llm/en.homes.jsonl", "home-llm/en.jsonl", 90.0);
+    check(&Wanted { wrong: 1090, ..wanted });
+}
+
+/// Sentences of real people, most of them not for a home, said in the first home of the file.
+#[test]
+fn talk() {
+    for homes in ["hard.homes.jsonl", "assist.homes.jsonl", "intents.homes.jsonl"] {
+        check(&set(homes, "slurp.jsonl", 100.0));
+    }
+}
+
+/// The judge must be able to say no: the same sets with the labels of another task.
+#[test]
+fn wrong_labels_do_not_pass() {
+    let Some(folder) = data() else { return };
+    let scratch = tempfile::tempdir().expect("a folder");
+    for (homes, tasks, most) in [
+        ("assist-mini.homes.jsonl", "assist-mini.tasks.jsonl", 25),
+        ("hard.homes.jsonl", "hard.tasks.jsonl", 25),
+        ("home-llm/en.homes.jsonl", "home-llm/en.jsonl", 25),
+    ] {
+        let text = std::fs::read_to_string(folder.join(tasks)).expect("the set");
+        let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let mut shifted = String::new();
+        for (task, other) in all.iter().zip(all.iter().skip(1)).take(200) {
+            let mut task = task.clone();
+            task["input"] = other["input"].clone();
+            shifted.push_str(&format!("{task}\n"));
+        }
+        let file = scratch.path().join("shifted.jsonl");
+        std::fs::write(&file, shifted).expect("written");
+        let summary = eval(&folder.join(homes), &file).pop().expect("a summary");
+        let (passed, total) = (summary["passed"].as_u64().unwrap(), summary["total"].as_u64().unwrap());
+        println!("{tasks} with other inputs: {summary}");
+        assert!(passed * 100 <= total * most, "{tasks}: {passed} of {total} pass with the wrong input");
+    }
 }
