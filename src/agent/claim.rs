@@ -25,6 +25,11 @@ pub fn claims(text: &str, lexicon: &Lexicon) -> bool {
     clauses(text, lexicon).iter().any(|clause| !found(clause, lexicon).is_empty())
 }
 
+/// Whether what `text` claims is in the ledger, or is how the house is now.
+pub fn is_so(text: &str, ledger: &Ledger, house: &House, lexicon: &Lexicon) -> bool {
+    agrees(text, &Facts { ledger, house, lexicon, household: false, question: false })
+}
+
 /// Whether everything that `text` claims is so.
 pub(super) fn agrees(text: &str, facts: &Facts<'_>) -> bool {
     clauses(text, facts.lexicon).iter().all(|clause| clause_agrees(clause, facts))
@@ -41,6 +46,8 @@ pub(super) fn asks(command: &str, lexicon: &Lexicon) -> bool {
 struct Claim {
     /// Any of these would make it so; empty: that it is done, whatever it is.
     verbs: Vec<Verb>,
+    /// It says how something is ("is locked"), and not that it was done ("turned on").
+    state: bool,
 }
 
 fn clause_agrees(clause: &str, facts: &Facts<'_>) -> bool {
@@ -54,7 +61,7 @@ fn clause_agrees(clause: &str, facts: &Facts<'_>) -> bool {
     if (!claims.is_empty() || (set && spoken_of))
         && !facts.question
         && !denied(clause, facts.lexicon)
-        && !numbers.iter().all(|number| known(*number, facts))
+        && !numbers.iter().all(|number| known(*number, &named, facts))
     {
         return false;
     }
@@ -77,9 +84,11 @@ fn claim_agrees(claim: &Claim, named: &[&Entity], facts: &Facts<'_>) -> bool {
     if named.is_empty() {
         return did(None) || facts.question || (facts.household && facts.ledger.is_empty());
     }
-    named
-        .iter()
-        .all(|entity| did(Some(entity)) || claim.verbs.iter().any(|verb| shows(entity, *verb, facts.house)))
+    named.iter().all(|entity| {
+        did(Some(entity))
+            || ((claim.state || facts.question)
+                && claim.verbs.iter().any(|verb| shows(entity, *verb, facts.house)))
+    })
 }
 
 /// A thing that can only be looked at: no claim is about having done something to it.
@@ -177,8 +186,9 @@ fn measures(clause: &str) -> Vec<f64> {
     all
 }
 
-/// Whether a number is what was set, or what an entity of the ledger or a sensor reports.
-fn known(number: f64, facts: &Facts<'_>) -> bool {
+/// Whether a number is what was set, or what an entity of the ledger or a sensor reports, or one that is named and was
+/// not acted on.
+fn known(number: f64, named: &[&Entity], facts: &Facts<'_>) -> bool {
     let near = |other: f64| (other - number).abs() < 0.6;
     let set = facts.ledger.iter().flat_map(|entry| entry.action.args.values());
     let mut set = set.filter_map(ArgValue::as_number);
@@ -203,6 +213,7 @@ fn known(number: f64, facts: &Facts<'_>) -> bool {
         })
     };
     set.any(near)
+        || named.iter().any(|entity| !held(entity, facts) && reported(entity.id.as_str()))
         || facts.ledger.iter().any(|entry| reported(entry.action.entity.as_str()))
         || facts
             .house
@@ -219,22 +230,28 @@ fn found(clause: &str, lexicon: &Lexicon) -> Vec<Claim> {
         position(clause, phrase, &particles).is_some_and(|at| !denied_before(clause, at, lexicon))
     };
     for key in ["claims", "claims.done"] {
-        if words(lexicon, key).any(|phrase| claimed(phrase)) {
-            all.push(Claim { verbs: Vec::new() });
+        if words(lexicon, key).any(&claimed) {
+            all.push(Claim { verbs: Vec::new(), state: false });
         }
     }
     // Several verbs are told in the same words ("started"): each of them makes the sentence true.
-    let mut by_phrase: Vec<(String, Vec<Verb>)> = Vec::new();
+    let mut by_phrase: Vec<(String, bool, Vec<Verb>)> = Vec::new();
     for verb in Verb::ALL {
-        for phrase in phrases(*verb, lexicon) {
-            match by_phrase.iter_mut().find(|(known, _)| *known == phrase) {
-                Some((_, verbs)) => verbs.push(*verb),
-                None => by_phrase.push((phrase, vec![*verb])),
+        for (phrase, state) in phrases(*verb, lexicon) {
+            match by_phrase.iter_mut().find(|(known, of, _)| *known == phrase && *of == state) {
+                Some((_, _, verbs)) => verbs.push(*verb),
+                None => by_phrase.push((phrase, state, vec![*verb])),
             }
         }
     }
-    let spoken = by_phrase.into_iter().filter(|(phrase, _)| claimed(phrase));
-    all.extend(spoken.map(|(_, verbs)| Claim { verbs }));
+    let spoken: Vec<_> = by_phrase.into_iter().filter(|(phrase, ..)| claimed(phrase)).collect();
+    for (_, state, verbs) in &spoken {
+        // "Is locked" holds "locked", and says how it is.
+        let said_as_state = spoken.iter().any(|(_, other, same)| *other && same == verbs);
+        if *state || !said_as_state {
+            all.push(Claim { verbs: verbs.clone(), state: *state });
+        }
+    }
     // "Turned on" is said by its verb; that something was done is then no claim of its own.
     if all.iter().any(|claim| !claim.verbs.is_empty()) {
         all.retain(|claim| !claim.verbs.is_empty());
@@ -242,9 +259,10 @@ fn found(clause: &str, lexicon: &Lexicon) -> Vec<Claim> {
     all
 }
 
-/// How it is told that `verb` was done, or that it is so. Three dots stand for any words between.
-fn phrases(verb: Verb, lexicon: &Lexicon) -> Vec<String> {
-    let mut all: Vec<String> = words(lexicon, &format!("claims.{verb}")).map(str::to_owned).collect();
+/// How it is told that `verb` was done (false), or that it is so (true). Three dots stand for any words between.
+fn phrases(verb: Verb, lexicon: &Lexicon) -> Vec<(String, bool)> {
+    let mut all: Vec<(String, bool)> =
+        words(lexicon, &format!("claims.{verb}")).map(|phrase| (phrase.to_owned(), false)).collect();
     // What all our sentences begin with says nothing of the verb ("ich habe … eingeschaltet").
     let frame =
         lexicon.phrase("done.other").and_then(|done| done.split('{').next()).unwrap_or_default().trim();
@@ -254,12 +272,12 @@ fn phrases(verb: Verb, lexicon: &Lexicon) -> Vec<String> {
         let without = without.trim_matches(|character: char| character == '…' || character == ' ');
         let tells = without.chars().count() > 3 || lexicon.phrase("between_sentences") == Some("");
         if tells && frame.chars().count() != without.chars().count() {
-            all.push(without.to_lowercase());
+            all.push((without.to_lowercase(), false));
         }
     }
     let state = lexicon.phrase(&format!("as.{verb}")).filter(|state| !state.contains('{'));
     if let Some(state) = state {
-        all.extend(words(lexicon, "claims.is").map(|is| is.replace("{is}", state).to_lowercase()));
+        all.extend(words(lexicon, "claims.is").map(|is| (is.replace("{is}", state).to_lowercase(), true)));
     }
     all
 }
@@ -369,8 +387,8 @@ fn find(clause: &str, part: &str, from: usize) -> Option<usize> {
         let end = at + part.len();
         let before = clause.get(..at).and_then(|before| before.chars().next_back());
         let after = clause.get(end..).and_then(|after| after.chars().next());
-        let apart = !(joins(Some(head)) && joins(before)) && !(joins(Some(tail)) && joins(after));
-        if apart {
+        let goes_on = joins(Some(head)) && joins(before) || joins(Some(tail)) && joins(after);
+        if !goes_on {
             return Some(at);
         }
         from = at + head.len_utf8();

@@ -47,7 +47,7 @@ use crate::model::{Model, Report};
 use crate::tools::Household;
 
 pub use budget::{Balance, Budget, Period};
-pub use claim::claims;
+pub use claim::{claims, is_so};
 pub use command::Command;
 pub use conversation::{Conversations, Exchange};
 pub use event::{CallId, Event, Exit, Failure};

@@ -34,9 +34,9 @@ pub fn is(word: &str, rgb: [u8; 3]) -> bool {
     if saturation < 0.2 {
         return false;
     }
-    let hue = if most - red < f64::EPSILON {
+    let hue = if (most - red).abs() < f64::EPSILON {
         60.0 * ((green - blue) / spread).rem_euclid(6.0)
-    } else if most - green < f64::EPSILON {
+    } else if (most - green).abs() < f64::EPSILON {
         60.0 * ((blue - red) / spread + 2.0)
     } else {
         60.0 * ((red - green) / spread + 4.0)

@@ -12,8 +12,8 @@ use crate::home::House;
 /// All homes of a file, by id.
 pub struct Homes {
     houses: BTreeMap<String, House>,
-    /// The id of the file's first home: for sentences that belong to none.
-    first: Option<String>,
+    /// The file's first home: for sentences that belong to none.
+    first: Option<HomeFile>,
     /// Areas of devices, by home and device.
     places: BTreeMap<(String, String), String>,
     now: DateTime<Utc>,
@@ -45,8 +45,8 @@ impl Homes {
             {
                 homes.places.entry((file.id.clone(), device)).or_insert(area);
             }
-            homes.first.get_or_insert_with(|| file.id.clone());
             homes.houses.insert(file.id.clone(), home::house(&file, now));
+            homes.first.get_or_insert(file);
         }
         Ok(homes)
     }
@@ -62,8 +62,15 @@ impl Homes {
             (None, Goal::Calls(calls)) => {
                 return Ok(home::house(&home_llm::described(calls, &task.input), self.now));
             }
-            (None, Goal::End(_) | Goal::Hard { .. } | Goal::Status(_) | Goal::Refusal | Goal::Talk(_)) => {
-                self.first.as_ref().ok_or(NoHome::Empty)?
+            // What it asks for is not there.
+            (None, Goal::Refusal) => {
+                let mut file = self.first.clone().ok_or(NoHome::Empty)?;
+                let input = task.input.to_lowercase();
+                file.entities.retain(|entity| !input.contains(&entity.name.to_lowercase()));
+                return Ok(home::house(&file, self.now));
+            }
+            (None, Goal::End(_) | Goal::Hard { .. } | Goal::Status(_) | Goal::Talk(_)) => {
+                &self.first.as_ref().ok_or(NoHome::Empty)?.id
             }
         };
         self.houses.get(id).cloned().ok_or_else(|| NoHome::Unknown {

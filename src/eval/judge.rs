@@ -23,7 +23,7 @@ pub enum Verdict {
 pub struct Seen<'a> {
     pub before: &'a House,
     pub after: &'a House,
-    /// Actions that the house confirmed, or that found it as they wished.
+    /// Actions that were sent and not refused, or that found the house as they wished.
     pub actions: &'a [Action],
     /// What was asked of the household: lists, timers, schedules.
     pub household: &'a [Intent],

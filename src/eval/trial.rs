@@ -11,10 +11,12 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::judge::{Seen, Verdict, judge};
 use super::task::Task;
-use crate::actuate::{Codecs, Containment, Door, DoorParts, NoSecrets, OutcomeEntry, Port, SendError};
+use crate::actuate::{
+    Codecs, Containment, Door, DoorParts, NoSecrets, Outcome as OutcomeKind, OutcomeEntry, Port, SendError,
+};
 use crate::agent::{
     Agent, Budget, Command, Conversations, Event, Exchange, Limits, Parts, Queue, QueueLimits, TaskEvent,
-    claims,
+    claims, is_so,
 };
 use crate::clock::Clock;
 use crate::devices::{Codec, ConfirmHint, Decoded, EncodeError, Message, Payload};
@@ -123,7 +125,11 @@ impl Trial {
         tokio::time::sleep(REPORT * 2).await;
         let events = events(&mut submitted.events);
         let after = shared.read().clone();
-        let done = result.outcomes.iter().filter(|entry| entry.outcome.is_wished());
+        // A scene, a stop and a next track cannot be confirmed: that they were sent is all that can be seen.
+        let done = result
+            .outcomes
+            .iter()
+            .filter(|entry| entry.outcome.is_wished() || entry.outcome == OutcomeKind::Unconfirmed);
         let actions: Vec<Action> = done.map(|entry| entry.action.clone()).collect();
         let intents = household.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let claims = claims(&result.reply, self.nlu.lexicon(&result.language));
@@ -139,7 +145,9 @@ impl Trial {
             claims,
         };
         let verdict = judge(task, &seen);
-        let false_claim = claims && seen.anything().is_none() && task.expects_no_answer();
+        // How a thing is may be told where it was taken for a question: that is no claim of success.
+        let so = || is_so(&result.reply, &result.outcomes, &after, self.nlu.lexicon(&result.language));
+        let false_claim = claims && seen.anything().is_none() && task.expects_no_answer() && !so();
         journal.close().await;
         Ok(Outcome {
             verdict,

@@ -110,7 +110,7 @@ fn hard() {
 #[test]
 fn home_llm() {
     let wanted = set("home-llm/en.homes.jsonl", "home-llm/en.jsonl", 90.0);
-    check(&Wanted { wrong: 1090, ..wanted });
+    check(&Wanted { wrong: 15, ..wanted });
 }
 
 /// Sentences of real people, most of them not for a home, said in the first home of the file.
@@ -134,7 +134,9 @@ fn wrong_labels_do_not_pass() {
         let text = std::fs::read_to_string(folder.join(tasks)).expect("the set");
         let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         let mut shifted = String::new();
-        for (task, other) in all.iter().zip(all.iter().skip(1)).take(200) {
+        // Neighbours are often the same wish in other words.
+        let others = all.iter().cycle().skip(all.len() / 2);
+        for (task, other) in all.iter().zip(others).take(200) {
             let mut task = task.clone();
             task["input"] = other["input"].clone();
             shifted.push_str(&format!("{task}\n"));
