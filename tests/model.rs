@@ -2,6 +2,8 @@
 //! alone, and the loop, the door and a small house on top of them. Numbers in names (F8…) are those of the
 //! specification's list of faults.
 
+#[path = "model/adversary.rs"]
+mod adversary;
 #[path = "model/binary.rs"]
 mod binary;
 #[path = "model/budgets.rs"]
@@ -32,5 +34,7 @@ mod streaming;
 mod streams;
 #[path = "model/tls.rs"]
 mod tls;
+#[path = "model/waits.rs"]
+mod waits;
 #[path = "model/world.rs"]
 mod world;

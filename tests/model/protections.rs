@@ -78,6 +78,12 @@ async fn f20_a_call_that_comes_twice_runs_once() {
         assert_eq!(world.devices.sent(), ["light.kitchen turn_on"], "{api:?}");
         let results = world.results(&result.task).await;
         assert_eq!(errors(&results), ["", "repeated", "malformed"]);
+        let told = &results[2].1;
+        assert!(told["attempt"].as_str().is_some_and(|attempt| attempt.starts_with("1 of ")), "{told}");
+        assert!(
+            told["did_you_mean"][0].as_str().is_some_and(|advice| advice.contains("id of its own")),
+            "{told}"
+        );
         assert!(
             results[2].1["message"].as_str().is_some_and(|why| why.contains("has the id")),
             "{results:?}"

@@ -36,6 +36,10 @@ pub enum Fault {
     Refused,
     /// The daemon panics while it sends: a fault of ours.
     Panics,
+    /// The message is not taken until [`Devices::release`].
+    Held,
+    /// The device reports nothing; a test does it for it.
+    Late,
 }
 
 /// Everything that was sent, and who is broken.
@@ -44,6 +48,9 @@ pub struct Devices {
     clock: Clock,
     pub sent: Mutex<Vec<Action>>,
     faults: Mutex<BTreeMap<String, Fault>>,
+    /// Messages that are held now, and the most that ever were.
+    held: Mutex<(usize, usize)>,
+    release: tokio::sync::Semaphore,
     /// Tells after each send.
     pub told: tokio::sync::Notify,
 }
@@ -51,6 +58,16 @@ pub struct Devices {
 impl Devices {
     pub fn breaks(&self, entity: &str, fault: Fault) {
         self.faults.lock().expect("lock").insert(entity.to_owned(), fault);
+    }
+
+    /// Lets all held messages go, and all later ones.
+    pub fn release(&self) {
+        self.release.add_permits(1000);
+    }
+
+    /// Messages that are held now, and the most that were at once.
+    pub fn held(&self) -> (usize, usize) {
+        *self.held.lock().expect("lock")
     }
 
     pub fn report(&self, entity: &EntityId, update: &Update) {
@@ -91,7 +108,17 @@ impl Port for Wire {
             match fault {
                 Some(Fault::Refused) => return Err(SendError::Refused("a test".into())),
                 Some(Fault::Panics) => panic!("as the test asked"),
-                None => {}
+                Some(Fault::Held) => {
+                    {
+                        let mut held = self.0.held.lock().expect("lock");
+                        held.0 += 1;
+                        held.1 = held.1.max(held.0);
+                    }
+                    self.0.told.notify_waiters();
+                    self.0.release.acquire().await.expect("it is never closed").forget();
+                    self.0.held.lock().expect("lock").0 -= 1;
+                }
+                Some(Fault::Late) | None => {}
             }
             let value = match action.verb {
                 Verb::TurnOn => "on",
@@ -103,7 +130,9 @@ impl Port for Wire {
                 other => panic!("no such verb in this house: {other}"),
             };
             self.0.sent.lock().expect("lock").push(action.clone());
-            self.0.report(&action.entity, &Update::value(value));
+            if fault != Some(Fault::Late) {
+                self.0.report(&action.entity, &Update::value(value));
+            }
             self.0.told.notify_waiters();
             Ok(())
         })
@@ -219,6 +248,8 @@ impl World {
             clock: clock.clone(),
             sent: Mutex::default(),
             faults: Mutex::default(),
+            held: Mutex::default(),
+            release: tokio::sync::Semaphore::new(0),
             told: tokio::sync::Notify::new(),
         });
         let journal = match &setting.state {
