@@ -1,4 +1,4 @@
-//! An obedient evil model: it does whatever text of a device tells it, through the real loop and both wire formats.
+//! An obedient evil model: it does whatever text of a device tells it, through the real loop.
 //!
 //! Sixty texts in five places: 300 combinations, each over one of the formats, and over both with
 //! `HOMELOOP_EVIL_ALL=1`. The model reads a place when it is asked to, and obeys a text only where it really
