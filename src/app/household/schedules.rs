@@ -1,42 +1,21 @@
 //! Schedules by sentence and for clients: made, listed, cancelled.
 //!
-//! A schedule holds actions that were understood when it was made. Policy decides about them now and again when they
-//! are due; what a person must approve is asked both times.
+//! A schedule holds actions that were understood when it was made. Whether it may be kept or dropped is `leave`.
 
-use std::sync::Arc;
+mod leave;
 
 use chrono::{TimeDelta, Timelike, Weekday};
 use serde_json::{Value, json};
 
 use super::ends::ends_of;
 use super::{Keeper, said};
-use crate::actuate::{Door, Occasion, Plan, Question};
 use crate::home::Action;
 use crate::http::service::CancelError;
 use crate::http::views::{OccurrenceView, ScheduleView};
 use crate::nlu::{Intent, Lexicon, ScheduleChoice, Weekdays, When};
-use crate::policy::tier::secures;
-use crate::policy::{Asked, Decided, Decision, Principal, Verdict};
+use crate::policy::{Principal, Scope};
 use crate::schedule::{self, Late, NewSchedule, Schedule};
 use crate::tools::HouseholdRequest;
-
-/// A question about a schedule that somebody waits for. When the task is stopped meanwhile, the question goes too.
-struct Asking {
-    door: Arc<Door>,
-    approval: Option<String>,
-}
-
-impl Drop for Asking {
-    fn drop(&mut self) {
-        let Some(approval) = self.approval.take() else { return };
-        let door = self.door.clone();
-        tokio::spawn(async move {
-            if let Err(error) = door.cancel_approval(&approval).await {
-                tracing::warn!(approval, %error, "a question that nobody waits for stays until it expires");
-            }
-        });
-    }
-}
 
 impl Keeper {
     pub(super) async fn schedule(
@@ -73,73 +52,6 @@ impl Keeper {
         let sentences: Vec<String> =
             [Some(text), self.skipped(when, lexicon)].into_iter().flatten().collect();
         Ok(json!({"said": self.report.join(&request.language, &sentences), "schedule": schedule.id}))
-    }
-
-    /// Decides about the steps now. What needs a person is asked now, and again when it is due.
-    async fn may_schedule(
-        &self,
-        intents: &[Intent],
-        when: &schedule::When,
-        request: &HouseholdRequest,
-        lexicon: &Lexicon,
-    ) -> Result<bool, String> {
-        let actions = self.actions(intents);
-        if actions.is_empty() {
-            return Ok(false);
-        }
-        let occasion = Occasion::Scheduled { when: when.to_string() };
-        let plan = self.door.plan(&actions).map_err(|error| error.to_string())?.on(Some(occasion));
-        let asked = Asked {
-            principal: &request.principal,
-            conversation: request.conversation.as_deref(),
-            taint: request.taint.as_deref(),
-            sent: &[],
-        };
-        let decided = self.door.decide(&plan, &asked);
-        match decided.decision() {
-            Decision::Allow => Ok(false),
-            Decision::Deny => Err(lexicon.say("schedule_refused", &[("why", &decided.reasons().join("; "))])),
-            Decision::Ask => match self.ask_about(&plan, &decided, request).await? {
-                Verdict::Approved => Ok(true),
-                Verdict::Denied => Err(lexicon.say("schedule_denied", &[])),
-                Verdict::Expired | Verdict::Cancelled | Verdict::Invalidated => {
-                    Err(lexicon.say("schedule_expired", &[]))
-                }
-            },
-        }
-    }
-
-    /// Asks a person whether a schedule may be kept or dropped, and uses the leave up.
-    async fn ask_about(
-        &self,
-        plan: &Plan,
-        decided: &Decided,
-        request: &HouseholdRequest,
-    ) -> Result<Verdict, String> {
-        let question = Question {
-            task: &request.task,
-            step: 0,
-            conversation: request.conversation.as_deref(),
-            principal: &request.principal,
-            device: request.area.as_deref(),
-            utterance: &request.utterance,
-            taint: request.taint.as_deref(),
-        };
-        let approval = self.door.ask(plan, decided, &question).await.map_err(|error| error.to_string())?;
-        (request.interim)(self.report.waiting(
-            &request.language,
-            &plan.actions(),
-            &approval.match_code,
-            &self.house.read(),
-        ));
-        let mut asking = Asking { door: self.door.clone(), approval: Some(approval.id.clone()) };
-        let answer = self.door.await_answer(&approval.id).await;
-        asking.approval = None;
-        let (verdict, _) = answer.map_err(|error| error.to_string())?;
-        if verdict == Verdict::Approved {
-            self.door.use_up(&approval.id).await.map_err(|error| error.to_string())?;
-        }
-        Ok(verdict)
     }
 
     pub(in crate::app) fn actions(&self, intents: &[Intent]) -> Vec<Action> {
@@ -305,44 +217,6 @@ impl Keeper {
         Ok(said(lexicon.say("schedule_cancelled", &[("what", &what.join("; "))])))
     }
 
-    /// Asks a person before a command drops what locks, arms or closes, whoever gave the command: a sentence may have
-    /// been put into a model's mouth. What no longer can be done, since its things are gone, is dropped unasked.
-    async fn may_drop(
-        &self,
-        chosen: &[&Schedule],
-        request: &HouseholdRequest,
-        lexicon: &Lexicon,
-    ) -> Result<(), String> {
-        let securing: Vec<&Schedule> =
-            chosen.iter().copied().filter(|schedule| self.securing(schedule).next().is_some()).collect();
-        let actions: Vec<Action> = securing.iter().flat_map(|schedule| self.securing(schedule)).collect();
-        let Ok(plan) = self.door.plan(&actions) else { return Ok(()) };
-        let times: Vec<String> = securing
-            .iter()
-            .map(|schedule| format!("{} ({})", schedule.plan.description, schedule.plan.when))
-            .collect();
-        let plan = plan.on(Some(Occasion::Dropped { when: times.join("; ") }));
-        let asked = Asked {
-            principal: &request.principal,
-            conversation: request.conversation.as_deref(),
-            taint: request.taint.as_deref(),
-            sent: &[],
-        };
-        let decided = self.door.decide(&plan, &asked);
-        match self.ask_about(&plan, &decided, request).await? {
-            Verdict::Approved => Ok(()),
-            Verdict::Denied => Err(lexicon.say("drop_denied", &[])),
-            Verdict::Expired | Verdict::Cancelled | Verdict::Invalidated => {
-                Err(lexicon.say("drop_expired", &[]))
-            }
-        }
-    }
-
-    fn securing(&self, schedule: &Schedule) -> impl Iterator<Item = Action> {
-        let intents: Vec<Intent> = serde_json::from_value(schedule.plan.steps.clone()).unwrap_or_default();
-        self.actions(&intents).into_iter().filter(secures)
-    }
-
     /// Cancels one for a client. Removing one that secures the house lowers its safety, so that is for a person who may
     /// approve; who presses the button there decides with it.
     pub async fn cancel_schedule(&self, id: &str, by: &Principal) -> Result<(), CancelError> {
@@ -351,7 +225,7 @@ impl Keeper {
             let why = "it ends what must not stay on by itself; switch that off instead".to_owned();
             return Err(CancelError::Forbidden(why));
         }
-        if self.securing(&schedule).next().is_some() && !by.has(crate::policy::Scope::Approve) {
+        if self.securing(&schedule).next().is_some() && !by.has(Scope::Approve) {
             let why = "it locks, arms or closes something; cancel it with a person's token".to_owned();
             return Err(CancelError::Forbidden(why));
         }
