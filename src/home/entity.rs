@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{ActionSpec, Verb};
+use super::action::Verb;
+use super::spec::ActionSpec;
 
 /// [`Entity::source`] of what the owner wrote down. Nothing that announces itself can have it.
 pub const HOME_FILE: &str = "home.toml";

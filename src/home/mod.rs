@@ -9,11 +9,13 @@ pub mod find;
 mod house;
 mod place;
 mod shared;
+mod spec;
 mod state;
 
-pub use action::{Action, ActionSpec, Arg, ArgError, ArgKind, ArgSpec, ArgValue, Args, Verb};
+pub use action::{Action, Arg, ArgValue, Args, Verb};
 pub use entity::{BadEntityId, Category, Device, Domain, Entity, EntityId, HOME_FILE, Name};
 pub use house::{Change, House};
 pub use place::{Area, Floor, Person, Places, Scene, SceneStep};
 pub use shared::{SharedHouse, Watch};
+pub use spec::{ActionSpec, ArgError, ArgKind, ArgSpec};
 pub use state::{Attr, Availability, Stamp, State, Update, attr};
