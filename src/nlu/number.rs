@@ -327,7 +327,8 @@ impl Numbers<'_> {
             let (unit, end) = self.duration_unit(self.skip_article(at + length))?;
             return Some((0.5, unit, end));
         }
-        let from = at + self.word(at, Word::Article).filter(|_| !self.lexicon.han_numbers)?;
+        // "The second lamp" is no time: only what counts one does.
+        let from = at + self.word(at, Word::One)?;
         // "In einer Dreiviertelstunde"
         if self.number(from).is_some() {
             return self.duration_part(from).filter(|(_, unit, _)| *unit == QUARTER_HOUR);

@@ -329,8 +329,10 @@ vocabulary! {
         PartsOf = "parts_of",
         /// The decimal point as it is said.
         Point = "point",
-        /// "the", "a", "my": what follows is a thing, and "a" before a unit is one.
+        /// "the", "a", "my": what follows is a thing.
         Article = "article",
+        /// The articles that count one before a unit: "a minute".
+        One = "one",
         /// What calls the house before a command: "hey", "ok".
         Opening = "opening",
         /// What may end a command and says nothing: "please", 吧.
