@@ -182,7 +182,12 @@ impl Inner {
         if !event.a.is_empty() {
             self.install(&event.a);
         }
-        let whole = event.a.iter().filter_map(|(id, state)| states::whole(id, state));
+        // A subscription made anew repeats every state; what was known from this connection is no report of a device.
+        let whole = event
+            .a
+            .iter()
+            .filter_map(|(id, state)| states::whole(id, state))
+            .filter(|report| !self.repeats(report));
         let differences = event.c.iter().filter_map(|(id, change)| {
             again |= changes_what_it_can_do(change);
             states::difference(id, change)
@@ -203,6 +208,14 @@ impl Inner {
             self.told.send_modify(|count| *count += 1);
         }
         again
+    }
+
+    fn repeats(&self, report: &Report) -> bool {
+        let house = self.house.read();
+        house.state(report.id.as_str()).is_some_and(|known| {
+            known.reported.is_some_and(|stamp| stamp.live && stamp.connection == self.connection())
+                && states::is_known(&report.update, known)
+        })
     }
 
     fn stamp(&self, live: bool) -> Stamp {

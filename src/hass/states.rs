@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::home::{Availability, EntityId, Update, attr};
+use crate::home::{Availability, EntityId, State, Update, attr};
 
 /// Attributes that are kept. Everything else is pictures, lists and settings that nobody here reads.
 const KEPT: &[&str] = &[
@@ -78,6 +78,13 @@ pub fn whole(id: &str, state: &Value) -> Option<Report> {
     Some(Report { id, update, live })
 }
 
+/// Whether a whole state says nothing but what is known.
+pub fn is_known(update: &Update, known: &State) -> bool {
+    update.value.as_ref().is_none_or(|value| value.as_deref() == known.value.as_deref())
+        && update.availability.is_none_or(|availability| availability == known.availability)
+        && update.attributes.iter().all(|(name, value)| known.attributes.get(name) == value.as_ref())
+}
+
 /// A difference; `None` where nothing of it is kept.
 pub fn difference(id: &str, change: &Value) -> Option<Report> {
     let id = EntityId::parse(id).ok()?;
@@ -145,6 +152,24 @@ mod tests {
         assert_eq!(report.update.value, Some(Some("off".into())));
         assert_eq!(report.update.attributes, [(Cow::Borrowed("brightness"), None)]);
         assert_eq!(difference("light.a", &json!({"+": {"lu": 1.5}})), None);
+    }
+
+    #[test]
+    fn a_whole_state_that_is_known_says_nothing_new() {
+        let told = |state: &str, brightness: u8| {
+            whole("light.a", &json!({"s": state, "a": {"brightness": brightness}})).unwrap().update
+        };
+        let known = State {
+            value: Some("on".into()),
+            attributes: [(Cow::Borrowed("brightness"), json!(7))].into(),
+            availability: Availability::Online,
+            ..State::default()
+        };
+        assert!(is_known(&told("on", 7), &known));
+        for other in [told("off", 7), told("on", 8), told("unavailable", 7)] {
+            assert!(!is_known(&other, &known), "{other:?}");
+        }
+        assert!(!is_known(&told("on", 7), &State::default()));
     }
 
     #[test]
