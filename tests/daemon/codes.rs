@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::common::mosquitto::{Mosquitto, Options};
 use crate::common::recorder::Recorder;
-use crate::process::{Daemon, homeloop, private};
+use crate::process::{Daemon, homeloop, on_broker, private};
 
 /// Long and odd enough to be found nowhere by chance.
 const ALARM_CODE: &str = "8264153907";
@@ -54,13 +54,9 @@ async fn publish(recorder: &Recorder, topic: &str, payload: &str) {
 async fn codes_reach_the_device_and_are_in_no_log_journal_prompt_or_reply() {
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let home = private(dir.path().join("home.toml"), HOME);
     private(dir.path().join("state/secrets/alarm_code"), ALARM_CODE);
     private(dir.path().join("state/secrets/back_code"), LOCK_CODE);
-    let settings = format!(
-        "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n",
-        mosquitto.address.port()
-    );
+    let settings = on_broker(dir.path(), HOME, mosquitto.address);
     let recorder = Recorder::start(mosquitto.address, None).await;
     publish(&recorder, "homeassistant/lock/back/config", &back_door()).await;
     publish(&recorder, "homeassistant/switch/thief/config", &thief()).await;
@@ -120,11 +116,7 @@ async fn codes_reach_the_device_and_are_in_no_log_journal_prompt_or_reply() {
 async fn without_its_code_nothing_is_asked_and_nothing_is_sent() {
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let home = private(dir.path().join("home.toml"), HOME);
-    let settings = format!(
-        "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n",
-        mosquitto.address.port()
-    );
+    let settings = on_broker(dir.path(), HOME, mosquitto.address);
     let recorder = Recorder::start(mosquitto.address, None).await;
     let daemon = Daemon::start(dir.path(), &settings).await;
     publish(&recorder, "home/alarm/state", r#"{"state":"armed_away"}"#).await;

@@ -2,7 +2,7 @@
 
 use crate::common::mosquitto::{Mosquitto, Options};
 use crate::common::recorder::Recorder;
-use crate::process::{Daemon, Lock, homeloop, private};
+use crate::process::{Daemon, Lock, homeloop, on_broker};
 
 const HOME: &str = r#"
 [[area]]
@@ -28,11 +28,7 @@ with = { topic = "home/hall" }
 async fn who_unlocked_the_door_is_told_from_the_journal() {
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let home = private(dir.path().join("home.toml"), HOME);
-    let settings = format!(
-        "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n",
-        mosquitto.address.port()
-    );
+    let settings = on_broker(dir.path(), HOME, mosquitto.address);
     let daemon = Daemon::start(dir.path(), &settings).await;
     let lock = Lock::start(mosquitto.address, None, "home/front").await;
     lock.turn("locked").await;
@@ -95,11 +91,7 @@ async fn who_unlocked_the_door_is_told_from_the_journal() {
 async fn what_does_not_stay_as_it_was_confirmed_is_announced() {
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let home = private(dir.path().join("home.toml"), HOME);
-    let settings = format!(
-        "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n",
-        mosquitto.address.port()
-    );
+    let settings = on_broker(dir.path(), HOME, mosquitto.address);
     let daemon = Daemon::start(dir.path(), &settings).await;
     let recorder = Recorder::start(mosquitto.address, None).await;
     let lock = Lock::start(mosquitto.address, None, "home/front").await;

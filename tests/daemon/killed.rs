@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use crate::common::mosquitto::{Mosquitto, Options};
-use crate::process::{Daemon, Lock, private};
+use crate::process::{Daemon, Lock, on_broker};
 
 const HOME: &str = r#"
 [[entity]]
@@ -104,11 +104,7 @@ async fn f25_to_f27_killed_at_any_moment_an_approved_unlock_is_sent_at_most_once
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let kills: u64 = std::env::var("HOMELOOP_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(50);
     let dir = tempfile::tempdir().unwrap();
-    let home = private(dir.path().join("home.toml"), HOME);
-    let settings = format!(
-        "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n",
-        mosquitto.address.port()
-    );
+    let settings = on_broker(dir.path(), HOME, mosquitto.address);
     let lock = Lock::start(mosquitto.address, None, "home/front").await;
     let mut ready = Vec::new();
     let mut seen = std::collections::BTreeMap::<String, u32>::new();

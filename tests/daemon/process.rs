@@ -197,6 +197,12 @@ pub fn private(path: PathBuf, text: &str) -> PathBuf {
     path
 }
 
+/// Settings over `dir` for a home (TOML of the home file) whose devices speak on a broker of their own.
+pub fn on_broker(dir: &Path, home: &str, broker: SocketAddr) -> String {
+    let home = private(dir.join("home.toml"), home);
+    format!("[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n", broker.port())
+}
+
 /// A free port, for what must be on the same one again after a restart.
 pub fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port()
