@@ -140,8 +140,7 @@ impl Containment {
     }
 }
 
-/// A command of Tasmota as its lists have it: small letters, without the number at its end. Not for `topic` levels
-/// that are only digits.
+/// A command of Tasmota as the lists above have it: small letters, without the number at its end.
 fn tasmota_command(word: &str) -> String {
     word.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase()
 }
