@@ -110,6 +110,14 @@ pub struct Update {
     pub availability: Option<Availability>,
 }
 
+impl Stamp {
+    /// Whether this is the broker's memory of what came live on the same connection. A topic that is subscribed to
+    /// again is told again; that must not make a live state an old one.
+    fn is_echo_of(&self, known: Option<&Stamp>) -> bool {
+        !self.live && known.is_some_and(|known| known.live && known.connection == self.connection)
+    }
+}
+
 impl Update {
     /// An update of the value alone.
     pub fn value(value: impl Into<Cow<'static, str>>) -> Self {
@@ -148,15 +156,19 @@ impl State {
     pub fn apply(&mut self, update: &Update, stamp: Stamp) -> bool {
         let mut changed = false;
         if let Some(value) = &update.value {
-            self.value_stamp = Some(stamp);
+            if self.value != *value || !stamp.is_echo_of(self.value_stamp.as_ref()) {
+                self.value_stamp = Some(stamp);
+            }
             if self.value != *value {
                 self.value.clone_from(value);
                 self.changed_at = Some(stamp.at);
                 changed = true;
             }
         }
-        for (name, _) in &update.attributes {
+        for (name, value) in &update.attributes {
+            let same = self.attributes.get(name) == value.as_ref();
             match self.attribute_stamps.get_mut(name) {
+                Some(known) if same && stamp.is_echo_of(Some(known)) => {}
                 Some(known) => *known = stamp,
                 None => {
                     self.attribute_stamps.insert(name.clone(), stamp);
@@ -179,9 +191,48 @@ impl State {
             self.availability = availability;
             changed = true;
         }
-        if update.value.is_some() || !update.attributes.is_empty() {
+        let told = update.value.is_some() || !update.attributes.is_empty();
+        if told && (changed || !stamp.is_echo_of(self.reported.as_ref())) {
             self.reported = Some(stamp);
         }
         changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_of_what_came_live_does_not_make_it_old() {
+        let stamp = |live: bool, connection: u64, sequence: u64| Stamp {
+            at: DateTime::UNIX_EPOCH,
+            since_boot: Duration::from_secs(sequence),
+            live,
+            connection,
+            sequence,
+        };
+        let told = |value: &'static str, brightness: u8| Update {
+            attributes: vec![(Cow::Borrowed(attr::BRIGHTNESS), Some(brightness.into()))],
+            ..Update::value(value)
+        };
+        // What comes second, and the numbers of the reports that count then: value, brightness, the last of any.
+        for (value, brightness, second, counts) in [
+            ("on", 7, stamp(false, 1, 2), [1, 1, 1]),
+            ("off", 7, stamp(false, 1, 2), [2, 1, 2]),
+            ("on", 8, stamp(false, 1, 2), [1, 2, 2]),
+            ("on", 7, stamp(true, 1, 2), [2, 2, 2]),
+            ("on", 7, stamp(false, 2, 2), [2, 2, 2]),
+        ] {
+            let mut state = State::default();
+            state.apply(&told("on", 7), stamp(true, 1, 1));
+            state.apply(&told(value, brightness), second);
+            let found = [
+                state.value_stamp.unwrap().sequence,
+                state.attribute_stamps[attr::BRIGHTNESS].sequence,
+                state.reported.unwrap().sequence,
+            ];
+            assert_eq!(found, counts, "{value} {brightness} {second:?}");
+        }
     }
 }
