@@ -105,7 +105,7 @@ pub(super) async fn settled(app: &Arc<App>, devices: &[EntityId]) {
             }
         }
     };
-    if tokio::time::timeout(Duration::from_secs(10), all).await.is_err() {
+    if tokio::time::timeout(Duration::from_secs(30), all).await.is_err() {
         tracing::warn!("some simulated devices have not reported");
     }
 }
