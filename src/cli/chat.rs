@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::Common;
 use super::client::Client;
 use super::print;
+use crate::clock::Clock;
 use input::Input;
 use names::Names;
 
@@ -51,7 +52,7 @@ impl Chat {
         // The names are for completion alone; that they cannot be had is said by the first command.
         let entities = client.get("/api/entities").await.unwrap_or_default();
         let input = Input::new(Names::of(&entities))?;
-        let conversation = format!("chat-{}", std::process::id());
+        let conversation = format!("chat-{}", Clock::system().new_id());
         let mut talk = Talk { client, input: Some(input), json: common.json, quiet: self.quiet };
         while let Some(line) = talk.next().await {
             match line.trim() {

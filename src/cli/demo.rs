@@ -7,6 +7,7 @@ mod simulation;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -41,7 +42,8 @@ pub struct Demo {
 impl Demo {
     pub async fn run(self, common: Common) -> anyhow::Result<ExitCode> {
         run::log(common.json);
-        let state = Temporary::new()?;
+        let clock = Clock::system();
+        let state = Temporary::new(&clock)?;
         let settings = settings(&common, &state)?;
         let profiles = Profiles::embedded().context("the built-in device profiles")?;
         let home = HomeFile::demo(&profiles)?;
@@ -53,7 +55,6 @@ impl Demo {
         let said = announcements.into_iter().map(|known| known.said).collect();
         let world = World::new(played).announced_by(said);
         let wanted = [settings.mqtt.embedded.bind.port(), settings.http.bind.port()];
-        let clock = Clock::system();
         let setup = Setup {
             settings,
             home: home.leaving_to_announcements(&announced),
@@ -95,9 +96,11 @@ fn tell_busy_ports(wanted: [u16; 2], used: [Option<SocketAddr>; 2]) {
 struct Temporary(PathBuf);
 
 impl Temporary {
-    fn new() -> anyhow::Result<Self> {
-        let dir = std::env::temp_dir().join(format!("homeloop-demo-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
+    /// A directory that nobody had before: one of a demo that was killed holds results and approvals of its own.
+    fn new(clock: &Clock) -> anyhow::Result<Self> {
+        let dir = std::env::temp_dir().join(format!("homeloop-demo-{}", clock.new_id()));
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&dir);
+        made.with_context(|| format!("making {}", dir.display()))?;
         Ok(Self(dir))
     }
 }

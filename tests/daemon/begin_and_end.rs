@@ -17,6 +17,21 @@ async fn sigterm_ends_the_program_and_sends_nothing_that_waits() {
     assert!(house.commands(0).is_empty(), "{:?}", house.commands(0));
 }
 
+/// A demo that was killed leaves its state behind; the next one, perhaps with the same process id, has one of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_demo_has_a_state_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("text");
+    let states = || std::fs::read_dir(folder.path()).expect("the folder").count();
+    for count in 1..=2 {
+        let house = House::start_with(&[("TMPDIR", path)]).await;
+        let result = house.say("is the kitchen light on?").await;
+        assert_ne!(result["repeated"], true, "{result}");
+        house.stop().await;
+        assert_eq!(states(), count, "each has made a directory, and was killed before it could remove it");
+    }
+}
+
 /// The next free port is taken, and said.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_port_is_given_up_and_said() {
