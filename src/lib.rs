@@ -90,6 +90,7 @@ pub mod nlu;
 pub mod policy;
 pub mod quarantine;
 pub mod schedule;
+pub mod secret_file;
 pub mod settings;
 pub mod strict_json;
 pub mod tools;

@@ -19,14 +19,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nlu", &["home"]),
     ("actuate", &["home", "devices", "policy", "journal", "clock"]),
     ("tools", &["home", "nlu", "policy", "actuate", "strict_json"]),
-    ("model", &["home", "nlu", "tools", "actuate", "policy", "clock"]),
+    ("model", &["home", "nlu", "tools", "actuate", "policy", "clock", "secret_file"]),
     ("schedule", &["home", "journal", "clock"]),
     ("agent", &["home", "nlu", "policy", "actuate", "journal", "tools", "model", "clock"]),
     ("mqtt", &["actuate", "devices", "clock", "strict_json", "trust"]),
     ("http", &["home", "policy", "clock", "strict_json", "actuate", "agent", "model"]),
     ("hass", &["home", "devices", "actuate", "clock", "trust"]),
     ("voice", &["agent", "http", "policy"]),
-    ("settings", &["home", "devices", "policy", "agent", "model", "mqtt", "http", "voice"]),
+    ("settings", &["home", "devices", "policy", "agent", "model", "mqtt", "http", "voice", "secret_file"]),
 ];
 
 /// The one driver among the pure modules: it gives the simulator its time, over whatever carries messages.

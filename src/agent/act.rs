@@ -4,11 +4,11 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::json;
 
-use super::Agent;
 use super::event::{CallId, Event};
 use super::log::{TaskLog, TaskLogOf};
 use super::run::Cancel;
 use super::state::{Phase, TaskState};
+use super::{Agent, repeat};
 use crate::actuate::{AskError, Outcome, OutcomeEntry, Plan, PlanError, Question, StoreError};
 use crate::home::Action;
 use crate::journal::JournalError;
@@ -29,6 +29,11 @@ impl Agent {
             Ok(plan) => plan,
             Err(error) => return self.no_plan(log, id, &error).await,
         };
+        // What a scene or a group is made of counts, and not its name.
+        let paused = log.with_state(|task| repeat::paused_entity(task, &plan.actions(), &self.limits));
+        if let Some(why) = paused {
+            return self.end(log, id, json!({"error": "paused", "message": why}), true).await;
+        }
         let decided = {
             let _in_turn = log.deciding.lock().await;
             let decided = self.decide(log, &plan);

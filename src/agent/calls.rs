@@ -123,23 +123,13 @@ impl Agent {
                     let outcomes = task.outcomes.get(earlier).map(Vec::as_slice).unwrap_or_default();
                     repeat::is_undone(outcomes, &house)
                 }
-                Request::Household(_) | Request::AskUser(_) | Request::Finish { .. } => false,
+                Request::Household(_) => repeat::household_changed(task, earlier),
+                Request::AskUser(_) | Request::Finish { .. } => false,
             };
             if let Some(why) = repeat::blocked(task, id, &state.call, changed) {
                 return Some(("repeated", why));
             }
-            let actions = match request {
-                Request::Actions(actions) => actions.as_slice(),
-                Request::Scene(_)
-                | Request::GetState(_)
-                | Request::FindEntities { .. }
-                | Request::AskUser(_)
-                | Request::Finish { .. }
-                | Request::Household(_) => &[],
-            };
-            repeat::paused_tool(task, &state.call.name, &self.limits)
-                .or_else(|| repeat::paused_entity(task, actions, &self.limits))
-                .map(|why| ("paused", why))
+            repeat::paused_tool(task, &state.call.name, &self.limits).map(|why| ("paused", why))
         })
     }
 

@@ -39,18 +39,30 @@ pub(super) fn agrees(text: &str, facts: &Facts<'_>) -> bool {
     clauses(text, facts.lexicon).iter().all(|clause| clause_agrees(clause, facts))
 }
 
-/// Whether a command asks how things are, and does not ask for something to be done ("could you …?").
+/// Whether a command asks how things are, and nothing in it asks for something to be done ("could you …?", "is it on?
+/// If not, turn it on").
 pub(super) fn asks(command: &str, lexicon: &Lexicon) -> bool {
-    let command = spaced(command);
-    let begins = |key: &str| words(lexicon, key).any(|word| begins_with(&command, word));
-    begins("asks") && !begins("requests")
+    let begins = |clause: &str, key: &str| words(lexicon, key).any(|word| begins_with(clause, word.trim()));
+    let parts = text::parts(command, lexicon);
+    let mut asked = false;
+    for part in &parts {
+        if begins(part, "requests") {
+            return false;
+        }
+        if begins(part, "asks") {
+            asked = true;
+        } else if begins(part, "deeds") {
+            return false;
+        }
+    }
+    asked
 }
 
 /// One way in which a clause claims something.
 struct Claim {
     /// Any of these would make it so; empty: that it is done, whatever it is.
     verbs: Vec<Verb>,
-    /// It says how something is ("is locked"), and not that it was done ("turned on").
+    /// It says how something is ("is locked"), and not that it was done ("turned on"): an answer may say so.
     state: bool,
 }
 
@@ -74,9 +86,9 @@ fn clause_agrees(clause: &str, facts: &Facts<'_>) -> bool {
 
 fn claim_agrees(claim: &Claim, named: &[&Entity], facts: &Facts<'_>) -> bool {
     if claim.verbs.is_empty() {
-        let something = !facts.ledger.is_empty() || facts.household || facts.question;
-        return something
-            && (facts.question || named.iter().all(|entity| held(entity, facts) || is_read(entity)));
+        let answers = facts.question && claim.state;
+        let something = !facts.ledger.is_empty() || facts.household || answers;
+        return something && (answers || named.iter().all(|entity| held(entity, facts) || is_read(entity)));
     }
     let did = |entity: Option<&Entity>| {
         facts.ledger.iter().any(|entry| {
@@ -86,7 +98,8 @@ fn claim_agrees(claim: &Claim, named: &[&Entity], facts: &Facts<'_>) -> bool {
         })
     };
     if named.is_empty() {
-        return did(None) || facts.question || (facts.household && facts.ledger.is_empty());
+        let answers = facts.question && claim.state;
+        return did(None) || answers || (facts.household && facts.ledger.is_empty());
     }
     named.iter().all(|entity| {
         did(Some(entity))
@@ -233,9 +246,11 @@ fn found(clause: &str, lexicon: &Lexicon) -> Vec<Claim> {
     let claimed = |phrase: &str| {
         position(clause, phrase, &particles).is_some_and(|at| !denied_before(clause, at, lexicon))
     };
-    for key in ["claims", "claims.done"] {
+    // What the speaker says of itself is never how something is.
+    let of_itself = words(lexicon, "claims.self").any(|word| holds(clause, word));
+    for (key, state) in [("claims", !of_itself), ("claims.done", false)] {
         if words(lexicon, key).any(&claimed) {
-            all.push(Claim { verbs: Vec::new(), state: false });
+            all.push(Claim { verbs: Vec::new(), state });
         }
     }
     // Several verbs are told in the same words ("started"): each of them makes the sentence true.

@@ -8,9 +8,12 @@ use std::time::Duration;
 use super::event::{CallId, Exit, Failure};
 use super::limits::Limits;
 use super::repeat;
-use super::state::{Phase, TaskState, Turn};
+use super::state::{CallState, Phase, TaskState, Turn};
 use crate::model::{Stop, ToolChoice};
-use crate::tools::FINISH;
+use crate::tools::{FINISH, is_read};
+
+/// How the result of a call begins that was not run because the limit of calls was reached.
+const BEYOND_LIMIT: &str = "{\"error\":\"limit\"";
 
 /// The next step. A driver must handle every one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +98,7 @@ fn unfinished(state: &TaskState) -> Option<Step> {
 
 fn call_model(state: &TaskState, limits: &Limits, worked: Duration, why: Why) -> Step {
     let turns = u32::try_from(state.turns.len()).unwrap_or(u32::MAX);
-    let calls = u32::try_from(state.calls.len()).unwrap_or(u32::MAX);
+    let calls = u32::try_from(counted(state)).unwrap_or(u32::MAX);
     let tokens = state.usage.input_tokens + state.usage.output_tokens;
     if turns >= limits.turns {
         return Step::Finish(Exit::Turns);
@@ -108,7 +111,7 @@ fn call_model(state: &TaskState, limits: &Limits, worked: Duration, why: Why) ->
     }
     // One more answer is allowed after the last call, so that the model can report.
     let last = turns + 1 == limits.turns || calls >= limits.calls;
-    if calls > limits.calls {
+    if calls >= limits.calls && called_beyond_limit(state) {
         return Step::Finish(Exit::Calls);
     }
     Step::CallModel { why, tool_choice: if last { ToolChoice::None } else { ToolChoice::Auto } }
@@ -127,13 +130,33 @@ fn continue_answer(state: &TaskState, limits: &Limits, worked: Duration) -> Step
     call_model(state, limits, worked, why)
 }
 
-/// A `finish` call beside actions that all succeeded saves the last round trip.
+/// A `finish` call beside actions that all succeeded saves the last round trip. What was read in the same turn the
+/// model has not seen yet: then the loop goes on.
 fn finished_early(state: &TaskState, turn: &Turn) -> bool {
     turn.calls.iter().any(|id| is_finish(state, id))
         && turn.calls.iter().all(|id| {
-            state.calls.get(id).is_some_and(|call| matches!(call.phase, Phase::Ended { is_error: false, .. }))
+            state.calls.get(id).is_some_and(|call| {
+                matches!(call.phase, Phase::Ended { is_error: false, .. }) && !is_read(&call.call.name)
+            })
         })
         && state.outcomes.values().flatten().all(|entry| entry.outcome.is_wished())
+}
+
+/// Calls that count: not `finish`, and not those that were refused because the limit was reached.
+fn counted(state: &TaskState) -> usize {
+    state.calls.values().filter(|call| call.call.name != FINISH && !is_beyond_limit(call)).count()
+}
+
+fn is_beyond_limit(call: &CallState) -> bool {
+    call.result().is_some_and(|(content, _)| content.starts_with(BEYOND_LIMIT))
+}
+
+/// Whether a model that was to report called again.
+fn called_beyond_limit(state: &TaskState) -> bool {
+    let mut calls = state.turns.last().into_iter().flat_map(|turn| &turn.calls).peekable();
+    calls.peek().is_some()
+        && calls
+            .all(|id| state.calls.get(id).is_some_and(|call| is_beyond_limit(call) || is_finish(state, id)))
 }
 
 fn is_finish(state: &TaskState, id: &CallId) -> bool {

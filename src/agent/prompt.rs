@@ -87,8 +87,8 @@ fn row(entity: &Entity) -> Value {
         .map(|arg| arg.name.word())
         .collect();
     let takes = if takes.is_empty() { Value::Null } else { json!(takes) };
-    let mut cells =
-        vec![json!(entity.id), json!(names), json!(entity.area), json!(entity.device_class), takes];
+    let class = entity.device_class.as_deref().map(|class| tools::clean(class, tools::CLASS));
+    let mut cells = vec![json!(entity.id), json!(names), json!(entity.area), json!(class), takes];
     while cells.last().is_some_and(Value::is_null) {
         cells.pop();
     }

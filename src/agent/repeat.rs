@@ -11,7 +11,7 @@ use super::state::{CallState, Phase, TaskState};
 use crate::actuate::OutcomeEntry;
 use crate::home::{Action, EntityId, House};
 use crate::model::ToolCall;
-use crate::tools::{is_read, normal_arguments};
+use crate::tools::{is_household, is_read, normal_arguments};
 
 /// Why a call must not run again, as a sentence for the model; `None` when it may.
 ///
@@ -73,6 +73,18 @@ pub fn is_undone(outcomes: &[OutcomeEntry], house: &House) -> bool {
     outcomes.iter().filter(|entry| entry.outcome.is_wished()).any(|entry| {
         let now = house.state(entry.action.entity.as_str()).and_then(|state| state.text());
         entry.reported.as_deref().zip(now).is_some_and(|(then, now)| then != now)
+    })
+}
+
+/// Whether a timer, list or schedule was told something else after the call `earlier`, so that the same call may say or
+/// do something new.
+pub fn household_changed(state: &TaskState, earlier: &CallId) -> bool {
+    let Some((_, first)) = state.calls.get_key_value(earlier) else { return false };
+    let arguments = normal_arguments(&first.call);
+    calls(state).skip_while(|(id, _)| *id != earlier).any(|(_, call)| {
+        is_household(&call.call.name)
+            && call.result().is_some_and(|(_, is_error)| !is_error)
+            && (call.call.name != first.call.name || normal_arguments(&call.call) != arguments)
     })
 }
 
@@ -157,9 +169,9 @@ pub fn verdict(state: &TaskState, limits: &Limits) -> Option<Exit> {
     (1..=4).any(|period| is_cycle(&keys, period)).then_some(Exit::Repetition)
 }
 
-/// Whether the end of `keys` is the same `period` calls three times over.
+/// Whether the end of `keys` is the same `period` calls twice over; one call alone, three times.
 fn is_cycle<T: PartialEq>(keys: &[T], period: usize) -> bool {
-    let length = period * 3;
+    let length = if period == 1 { 3 } else { period * 2 };
     let Some(tail) = keys.len().checked_sub(length).and_then(|start| keys.get(start..)) else { return false };
     tail.iter().zip(tail.iter().skip(period)).all(|(one, other)| one == other)
 }

@@ -100,9 +100,14 @@ fn honest(text: &str, outcomes: &str, from_calls: &[String], failed: bool, facts
 /// What the model said last, with the parts that a token limit cut it into.
 fn last_text(state: &TaskState) -> String {
     let mut parts: Vec<&str> = Vec::new();
+    let finished = |turn: &Turn| {
+        let named = |id| state.calls.get(id).is_some_and(|call| call.call.name == FINISH);
+        turn.calls.len() > 1 && turn.calls.iter().any(named)
+    };
     let kept = state.turns.iter().enumerate().filter(|(at, _)| !state.is_superseded(*at));
     for (_, turn) in kept.rev() {
-        if !parts.is_empty() && !turn.calls.is_empty() {
+        // What stands before actions and `finish` was said before anything was done.
+        if (!parts.is_empty() && !turn.calls.is_empty()) || finished(turn) {
             break;
         }
         parts.push(turn.text.as_str());

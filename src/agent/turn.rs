@@ -5,6 +5,7 @@
 //! and fallbacks are the router's, in `model`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::json;
@@ -16,13 +17,16 @@ use super::log::TaskLog;
 use super::next::Why;
 use super::prompt;
 use super::run::Cancel;
-use super::state::TaskState;
+use super::state::{CallState, TaskState};
 use super::{Agent, Command, Exchange};
 use crate::journal::JournalError;
 use crate::model::{
     Delta, Model, ModelError, OFFLINE, Situation, Stop, ToolCall, ToolChoice, TurnRequest, Usage, Wait,
 };
 use crate::tools::{FINISH, is_read};
+
+/// How long a model may take, after a stop or the deadline, to tell what was used.
+const LAST_WORD: Duration = Duration::from_millis(500);
 
 /// What a model said in one turn so far.
 #[derive(Default)]
@@ -58,7 +62,7 @@ impl Agent {
     ) -> Result<(), JournalError> {
         tracing::debug!(?why, "a turn begins");
         let history = self.history(log);
-        let Some(request) = self.turn_request(log, why, tool_choice, &history) else { return Ok(()) };
+        let Some(request) = self.turn_request(log, why, tool_choice, &history, cancel) else { return Ok(()) };
         let spent = self.purse.reached().await?;
         // A plan was understood before: no language model reads it again.
         let model = match (request.situation.plan.is_some(), spent) {
@@ -73,9 +77,12 @@ impl Agent {
         log.append(Event::TurnStarted { turn: number, model: model.name().to_owned(), spent, taint }).await?;
         let turn = Turn { number, log, tool_choice, streams: model.name() != OFFLINE, cancel };
         let (mut said, mut running) = (Said::default(), FuturesUnordered::new());
-        let begun = Instant::now();
+        let (begun, deadline) = (Instant::now(), request.deadline);
+        let left = self.limits.work().saturating_sub(log.worked());
         let ended = self.listen(&turn, &**model, request, &mut said, &mut running).await?;
-        log.add_work(begun.elapsed());
+        // A model that ended at the deadline has used up all that was left, to the last microsecond.
+        let over = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        log.add_work(if over { begun.elapsed().max(left) } else { begun.elapsed() });
         self.purse.pay(said.usage).await?;
         match ended {
             Err(error) if said.calls.is_empty() => {
@@ -85,7 +92,12 @@ impl Agent {
                 log.append(Event::ModelFailed { turn: number, error, failure, usage }).await
             }
             // Complete calls that came before a failure stand; the loop goes on from their results.
-            Ok(()) | Err(_) => self.said(&turn, said, running).await,
+            ended => {
+                if let Err(error) = ended {
+                    tracing::warn!(turn = number, %error, "a model's answer broke off after its calls");
+                }
+                self.said(&turn, said, running).await
+            }
         }
     }
 
@@ -127,7 +139,9 @@ impl Agent {
         running: &mut Running<'a>,
     ) -> Result<Result<(), ModelError>, JournalError> {
         let left = self.limits.work().saturating_sub(turn.log.worked());
-        let until = Instant::now() + left;
+        // The model ends by itself at the deadline and at a stop, and tells what was used.
+        let mut until = Instant::now() + left + LAST_WORD;
+        let mut stopped = false;
         let mut stream = model.turn(Arc::new(request));
         loop {
             let delta = tokio::select! {
@@ -136,18 +150,24 @@ impl Agent {
                     done?;
                     continue;
                 }
-                () = turn.cancel.token.cancelled() => {
-                    return Ok(Err(ModelError::Cut("the task was stopped".into())));
+                () = turn.cancel.token.cancelled(), if !stopped => {
+                    stopped = true;
+                    until = until.min(Instant::now() + LAST_WORD);
+                    continue;
                 }
             };
             match delta {
+                Ok(Some(Ok(Delta::Usage(usage)))) => said.usage += usage,
+                Ok(Some(Ok(_))) if stopped => {}
+                Ok(None | Some(Err(_))) | Err(_) if stopped => {
+                    return Ok(Err(ModelError::Cut("the task was stopped".into())));
+                }
                 Err(_) => return Ok(Err(ModelError::TimedOut { what: Wait::Whole, limit: left })),
                 Ok(None) => return Ok(Ok(())),
                 Ok(Some(Err(error))) => return Ok(Err(error)),
                 Ok(Some(Ok(Delta::Model(name)))) => said.model = Some(name.to_string()),
                 Ok(Some(Ok(Delta::Text(text)))) => said.text.push_str(&text),
                 Ok(Some(Ok(Delta::Call(call)))) => self.take_call(turn, call, said, running).await?,
-                Ok(Some(Ok(Delta::Usage(usage)))) => said.usage += usage,
                 Ok(Some(Ok(Delta::End(stop)))) => {
                     said.stop = Some(stop);
                     return Ok(Ok(()));
@@ -193,15 +213,18 @@ impl Agent {
     /// allowed, or under the id of another call of the turn.
     fn not_run(&self, turn: &Turn<'_>, calls: &[(CallId, ToolCall)]) -> Vec<(CallId, serde_json::Value)> {
         let of_this_turn = |id: &CallId| calls.iter().any(|(mine, _)| mine == id);
-        let used = turn.log.with_state(|state| state.calls.keys().filter(|id| !of_this_turn(id)).count());
+        let counts = |(id, call): &(&CallId, &CallState)| !of_this_turn(id) && call.call.name != FINISH;
+        let used = turn.log.with_state(|state| state.calls.iter().filter(counts).count());
         let room = match turn.tool_choice {
             ToolChoice::Auto => usize::try_from(self.limits.calls).unwrap_or(usize::MAX).saturating_sub(used),
             ToolChoice::None => 0,
         };
         let mut not_run = Vec::new();
+        let mut counted = 0;
         for (index, (id, call)) in calls.iter().enumerate() {
             let twice = calls.iter().take(index).any(|(_, earlier)| earlier.id == call.id);
-            if index >= room && call.name != FINISH {
+            counted += usize::from(call.name != FINISH);
+            if counted > room && call.name != FINISH {
                 let why =
                     json!({"error": "limit", "message": "not run: the limit of calls is reached; report"});
                 not_run.push((id.clone(), why));
@@ -228,6 +251,7 @@ impl Agent {
         why: Why,
         tool_choice: ToolChoice,
         history: &[Exchange],
+        cancel: &Cancel,
     ) -> Option<TurnRequest> {
         let task = log.with_state(Clone::clone);
         let command = task.command.clone()?;
@@ -249,6 +273,7 @@ impl Agent {
             tool_choice,
             max_tokens,
             deadline: Some(Instant::now() + self.limits.work().saturating_sub(log.worked())),
+            stop: cancel.token.clone(),
             situation: Arc::new(situation(&task, &command)),
         })
     }

@@ -10,7 +10,8 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::mqtt::broker::accounts::{Account, Role};
 use crate::mqtt::inbox::DecisionMessage;
 use crate::policy::{Channel, Principal, Scope};
-use crate::settings::{Broker, Mqtt, MqttApprovals, secret_file};
+use crate::secret_file;
+use crate::settings::{Broker, Mqtt, MqttApprovals};
 
 /// Shortest key of an approver, in bytes.
 const MIN_KEY: usize = 32;

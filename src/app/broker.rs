@@ -14,7 +14,8 @@ use crate::mqtt::broker::accounts::{Account, Role};
 use crate::mqtt::broker::{BrokerSettings, EmbeddedBroker};
 use crate::mqtt::link::{Credentials, LinkSettings, Status, TlsSettings, Version};
 use crate::mqtt::topics::Topics;
-use crate::settings::{Settings, given, secret_file};
+use crate::secret_file;
+use crate::settings::{Settings, given};
 
 /// homeloop's own account on the embedded broker, with a password that lives as long as the process.
 pub(super) fn own_account(clock: &Clock) -> Account {

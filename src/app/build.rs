@@ -273,6 +273,7 @@ impl App {
             allowed_origins: http.allowed_origins.clone(),
             public_url: Some(http.public_url.clone()).filter(|url| !url.is_empty()),
             trusted_proxies: http.trusted_proxies.clone(),
+            cancel_on_disconnect: http.on_disconnect == crate::settings::OnDisconnect::Cancel,
             ..HttpSettings::default()
         };
         let service: Arc<dyn crate::http::service::Service> = self.clone();

@@ -16,7 +16,7 @@ use sha2::Sha256;
 use crate::actuate::{Secret, Secrets};
 use crate::clock::Clock;
 use crate::home::EntityId;
-use crate::settings::secret_file;
+use crate::secret_file;
 
 /// File of the state directory with the key under which versions are made.
 const KEY_FILE: &str = "secret-versions.key";

@@ -66,8 +66,16 @@ impl ArgSpec {
 
     /// Checks one raw JSON value. Numbers stay inside the range: nothing is clamped in silence.
     pub fn check(&self, value: &Value) -> Result<ArgValue, ArgError> {
-        let wrong =
-            || ArgError::Wrong { arg: self.name, got: value.to_string(), expected: self.kind.to_string() };
+        let of_type = match &self.kind {
+            ArgKind::Number { .. } => !value.is_number(),
+            ArgKind::Choice(_) | ArgKind::Text { .. } => !value.is_string(),
+            ArgKind::Bool => !value.is_boolean(),
+            ArgKind::Rgb | ArgKind::Numbers { .. } => !value.is_array(),
+        };
+        let wrong = || {
+            let (got, expected) = (value.to_string(), self.kind.to_string());
+            ArgError::Wrong { arg: self.name, got, expected, of_type }
+        };
         match (&self.kind, value) {
             (ArgKind::Number { min, max, .. }, Value::Number(number)) => match number.as_f64() {
                 Some(number) if (*min..=*max).contains(&number) => Ok(ArgValue::Number(number)),
@@ -170,9 +178,19 @@ pub enum ArgError {
     #[error("{arg} is missing; expected {expected}")]
     Missing { arg: Arg, expected: String },
     #[error("{arg} is {got}; expected {expected}")]
-    Wrong { arg: Arg, got: String, expected: String },
+    Wrong { arg: Arg, got: String, expected: String, of_type: bool },
     #[error("{arg} {got} is outside {min} to {max}")]
     Range { arg: Arg, got: f64, min: f64, max: f64 },
+}
+
+impl ArgError {
+    /// Whether a value is of another JSON type than the argument's, whatever the device can do.
+    pub fn is_of_type(&self) -> bool {
+        match self {
+            ArgError::Wrong { of_type, .. } => *of_type,
+            ArgError::Unknown { .. } | ArgError::Missing { .. } | ArgError::Range { .. } => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod access;
 pub mod api;
 mod attempts;
 pub mod chat;
+mod disconnect;
 pub mod fault;
 pub mod guard;
 pub mod mcp;
@@ -48,6 +49,8 @@ pub struct HttpSettings {
     pub public_url: Option<String>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
+    /// Whether a task is stopped when its client goes away before the result, where the request does not say.
+    pub cancel_on_disconnect: bool,
 }
 
 /// Bounds on what one client can hold.

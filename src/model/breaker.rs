@@ -118,7 +118,11 @@ impl Attempt {
 impl Drop for Attempt {
     fn drop(&mut self) {
         if self.is_probe && !self.told {
-            *self.breaker.lock() = State::Open { until: self.breaker.clock.since_boot() };
+            let mut state = self.breaker.lock();
+            // A late success may have closed it meanwhile, or a new pause begun.
+            if *state == State::Probing {
+                *state = State::Open { until: self.breaker.clock.since_boot() };
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! It knows no wire format: a [`Reader`] turns events into deltas. It does not retry; `retry.rs` does.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -10,6 +11,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::prices::Meter;
 use super::relay::{Sink, produce};
@@ -54,6 +56,34 @@ pub enum KeyHeader {
     Plain(&'static str),
 }
 
+/// What ends a request before its own limits do.
+pub struct Until {
+    pub deadline: Option<Instant>,
+    /// Nobody wants the answer any more.
+    pub stop: CancellationToken,
+}
+
+impl Until {
+    /// What comes of `wait`, unless it is stopped or takes beyond the earlier of `limit` and the deadline.
+    async fn bound<T>(
+        &self,
+        wait: impl Future<Output = T>,
+        limit: (Instant, Wait, Duration),
+    ) -> Result<T, ModelError> {
+        let (at, what, span) = limit;
+        let (at, what) = match self.deadline {
+            Some(deadline) if deadline < at => (deadline, Wait::Whole),
+            Some(_) | None => (at, what),
+        };
+        tokio::select! {
+            () = self.stop.cancelled() => Err(ModelError::Cut("nobody wants the answer any more".to_owned())),
+            ended = tokio::time::timeout_at(at, wait) => {
+                ended.map_err(|_| ModelError::TimedOut { what, limit: span })
+            }
+        }
+    }
+}
+
 /// Where requests of one model go.
 pub(super) struct Endpoint {
     name: Arc<str>,
@@ -92,17 +122,19 @@ impl Endpoint {
     pub fn stream<R: Reader>(
         self: Arc<Self>,
         body: Vec<u8>,
+        until: Until,
         mut reader: R,
     ) -> BoxStream<'static, Result<Delta, ModelError>> {
         produce(move |out| async move {
             let request_bytes = body.len();
             let started = Instant::now();
             let limits = self.settings.limits;
-            let answer = self.send(body, started).await?;
-            let mut events = Events::new(answer, started, limits, R::is_ping);
-            let read = read_all(&mut events, &mut reader, &out).await;
-            // Also a failed attempt is paid for.
-            reader.meter().estimate_if_unreported(request_bytes, events.read_bytes);
+            let answer = self.send(body, started, &until).await?;
+            let mut events = Events::new(answer, started, limits, until, R::is_ping);
+            let mut said_bytes = 0;
+            let read = read_all(&mut events, &mut reader, &out, &mut said_bytes).await;
+            // Also an attempt that failed or was stopped is paid for.
+            reader.meter().estimate_unreported(request_bytes, said_bytes);
             if let Some(usage) = reader.meter().take_new() {
                 out.delta(Delta::Usage(usage)).await;
             }
@@ -114,7 +146,7 @@ impl Endpoint {
     }
 
     /// Sends the request and waits for the first byte of the answer's body.
-    async fn send(&self, body: Vec<u8>, started: Instant) -> Result<BodyStream, ModelError> {
+    async fn send(&self, body: Vec<u8>, started: Instant, until: &Until) -> Result<BodyStream, ModelError> {
         let client = self.client.get_or_try_init(|| client::build(&self.settings)).await?;
         let key = match &self.settings.key {
             Some(source) => Some(source.read().await?),
@@ -132,9 +164,7 @@ impl Endpoint {
             let first = first.map_err(|error| ModelError::Cut(failure::root_cause(&error)))?;
             Ok((first, body))
         };
-        let (first, rest) = tokio::time::timeout_at(started + limit, first_byte)
-            .await
-            .map_err(|_| ModelError::TimedOut { what: Wait::FirstByte, limit })??;
+        let (first, rest) = until.bound(first_byte, (started + limit, Wait::FirstByte, limit)).await??;
         let rest = rest.map(|chunk| chunk.map_err(|error| failure::root_cause(&error)));
         Ok(stream::iter(first.map(Ok)).chain(rest).boxed())
     }
@@ -176,18 +206,13 @@ impl KeySource {
     pub async fn read(&self) -> Result<SecretString, ModelError> {
         let (place, found) = match self {
             KeySource::Env(name) => {
-                let found = std::env::var(name).map_err(|error| error.to_string());
+                let found = std::env::var(name).map(SecretString::from).map_err(|error| error.to_string());
                 (format!("environment variable {name}"), found)
             }
-            KeySource::File(path) => {
-                let found = tokio::fs::read_to_string(path).await.map_err(|error| error.to_string());
-                (format!("file {}", path.display()), found)
-            }
+            KeySource::File(path) => (format!("file {}", path.display()), read_file(path.clone()).await),
             KeySource::Credential(name) => {
                 let found = match std::env::var_os("CREDENTIALS_DIRECTORY") {
-                    Some(folder) => tokio::fs::read_to_string(std::path::Path::new(&folder).join(name))
-                        .await
-                        .map_err(|error| error.to_string()),
+                    Some(_) => read_file(std::path::PathBuf::from(name)).await,
                     None => {
                         Err("CREDENTIALS_DIRECTORY is not set: add LoadCredential= to the unit".to_owned())
                     }
@@ -195,12 +220,20 @@ impl KeySource {
                 (format!("credential {name}"), found)
             }
         };
-        match found.as_deref().map(str::trim) {
-            Ok("") => Err(ModelError::Misconfigured(format!("the key in {place} is empty"))),
-            Ok(key) => Ok(SecretString::from(key.to_owned())),
+        match found {
+            Ok(key) if key.expose_secret().trim().is_empty() => {
+                Err(ModelError::Misconfigured(format!("the key in {place} is empty")))
+            }
+            Ok(key) => Ok(SecretString::from(key.expose_secret().trim().to_owned())),
             Err(reason) => Err(ModelError::Misconfigured(format!("no key in {place}: {reason}"))),
         }
     }
+}
+
+/// A secret that nobody else on the machine may read: what others can read is refused, as everywhere.
+async fn read_file(path: std::path::PathBuf) -> Result<SecretString, String> {
+    let read = tokio::task::spawn_blocking(move || crate::secret_file::read(&path)).await;
+    read.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 
 /// Passes deltas on while the answer comes. What is returned stands at the very end, after usage: the reason to stop.
@@ -208,6 +241,7 @@ async fn read_all<R: Reader>(
     events: &mut Events,
     reader: &mut R,
     out: &Sink,
+    said_bytes: &mut usize,
 ) -> Result<Vec<Delta>, ModelError> {
     let mut deltas = Vec::new();
     loop {
@@ -218,6 +252,7 @@ async fn read_all<R: Reader>(
             Err(error) => Err(error),
         };
         for delta in deltas.drain(..) {
+            *said_bytes += size(&delta);
             out.delta(delta).await;
         }
         if let Some(usage) = reader.meter().take_new() {
@@ -232,9 +267,19 @@ async fn read_all<R: Reader>(
     let end = deltas.iter().position(|delta| matches!(delta, Delta::End(_))).unwrap_or(deltas.len());
     let last = deltas.split_off(end);
     for delta in deltas {
+        *said_bytes += size(&delta);
         out.delta(delta).await;
     }
     Ok(last)
+}
+
+/// Bytes that the model wrote.
+fn size(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text(text) => text.len(),
+        Delta::Call(call) => call.name.len() + call.arguments.len(),
+        Delta::Model(_) | Delta::Usage(_) | Delta::End(_) => 0,
+    }
 }
 
 type BodyStream = BoxStream<'static, Result<Bytes, String>>;
@@ -246,8 +291,8 @@ struct Events {
     started: Instant,
     /// When the last event came that carried something.
     progress: Instant,
+    until: Until,
     is_ping: fn(&SseEvent) -> bool,
-    read_bytes: usize,
 }
 
 impl Events {
@@ -255,29 +300,26 @@ impl Events {
         body: BodyStream,
         started: Instant,
         limits: LimitSettings,
+        until: Until,
         is_ping: fn(&SseEvent) -> bool,
     ) -> Self {
         let inner = sse::events(body).boxed();
-        Self { inner, limits, started, progress: Instant::now(), is_ping, read_bytes: 0 }
+        Self { inner, limits, started, progress: Instant::now(), until, is_ping }
     }
 
     /// The next event that carries something; `None` at a clean end.
     async fn next(&mut self) -> Result<Option<SseEvent>, ModelError> {
         let idle = self.limits.event_idle();
         let whole = self.limits.total();
-        let (until, what, limit) = match self.progress + idle < self.started + whole {
+        let limit = match self.progress + idle < self.started + whole {
             true => (self.progress + idle, Wait::Event, idle),
             false => (self.started + whole, Wait::Whole, whole),
         };
         loop {
-            let event = tokio::time::timeout_at(until, self.inner.next())
-                .await
-                .map_err(|_| ModelError::TimedOut { what, limit })?;
-            match event {
+            match self.until.bound(self.inner.next(), limit).await? {
                 Some(Ok(event)) if (self.is_ping)(&event) => {}
                 Some(Ok(event)) => {
                     self.progress = Instant::now();
-                    self.read_bytes = self.read_bytes.saturating_add(event.data.len());
                     return Ok(Some(event));
                 }
                 Some(Err(error)) => return Err(failure::of_stream(error)),

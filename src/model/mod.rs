@@ -59,6 +59,8 @@ pub struct TurnRequest {
     pub max_tokens: u32,
     /// When the task's time for work is over: no retry and no waiting goes beyond it. `None`: only the model's own limits.
     pub deadline: Option<tokio::time::Instant>,
+    /// Cancelled when nobody wants the answer any more. A provider then tells what was used so far, and ends.
+    pub stop: tokio_util::sync::CancellationToken,
     /// The command and what came of it so far, for the offline model. Nothing of it goes to a provider.
     pub situation: Arc<Situation>,
 }

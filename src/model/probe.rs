@@ -144,6 +144,7 @@ async fn turn(
         tool_choice,
         max_tokens,
         deadline: None,
+        stop: Default::default(),
         situation: Arc::new(Situation::default()),
     };
     let started = Instant::now();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures_util::stream::{self, BoxStream};
 use serde_json::Value;
 
-use super::http::{Endpoint, KeyHeader, Reader};
+use super::http::{Endpoint, KeyHeader, Reader, Until};
 use super::pairing::{self, Entry};
 use super::prices::Prices;
 use super::redact::Redactor;
@@ -58,7 +58,7 @@ impl<'a> Outgoing<'a> {
                 name: &tool.name,
                 description: redactor.redact(&tool.description),
                 // Names and options of devices stand in them.
-                parameters: redactor.redact_json(&tool.parameters),
+                parameters: parameters(&tool.parameters, redactor),
             })
             .collect();
         Self {
@@ -69,6 +69,33 @@ impl<'a> Outgoing<'a> {
             max_tokens: request.max_tokens,
         }
     }
+}
+
+/// A schema as it may leave. An option that looks private cannot be told, and so cannot be chosen.
+fn parameters<'a>(schema: &'a Value, redactor: &Redactor) -> Cow<'a, Value> {
+    let mut schema = redactor.redact_json(schema);
+    let is_private =
+        |option: &Value| option.as_str().is_some_and(|text| matches!(redactor.redact(text), Cow::Owned(_)));
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return schema };
+    let private: Vec<String> = properties
+        .iter()
+        .filter(|(_, property)| {
+            property["enum"].as_array().is_some_and(|options| options.iter().any(is_private))
+        })
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in private {
+        let property = &mut schema.to_mut()["properties"][name.as_str()];
+        if let Some(options) = property["enum"].as_array_mut() {
+            options.retain(|option| !is_private(option));
+        }
+        if property["enum"].as_array().is_some_and(Vec::is_empty)
+            && let Some(property) = property.as_object_mut()
+        {
+            property.shift_remove("enum");
+        }
+    }
+    schema
 }
 
 /// A model behind a server that speaks `W`.
@@ -94,7 +121,10 @@ impl<W: Wire> Model for Provider<W> {
     fn turn(&self, request: Arc<TurnRequest>) -> BoxStream<'static, Result<Delta, ModelError>> {
         let settings = self.endpoint.settings();
         match W::body(settings, &Outgoing::new(&request, &self.redactor)) {
-            Ok(body) => Arc::clone(&self.endpoint).stream(body, W::reader(settings.prices)),
+            Ok(body) => {
+                let until = Until { deadline: request.deadline, stop: request.stop.clone() };
+                Arc::clone(&self.endpoint).stream(body, until, W::reader(settings.prices))
+            }
             Err(error) => {
                 let error = ModelError::Misconfigured(format!("the request cannot be written: {error}"));
                 Box::pin(stream::iter([Err(error)]))

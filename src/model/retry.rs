@@ -122,10 +122,14 @@ impl Model for Retrying {
                     await_rate(limiter, *per_minute, &clock, end, settings).await?;
                 }
                 let Err(failed) = relay(&*model, &request, &out).await else { return Ok(()) };
-                let again = consequence(&failed.error) == Consequence::Again && !failed.called;
+                let again = consequence(&failed.error) == Consequence::Again
+                    && !failed.called
+                    && !request.stop.is_cancelled();
                 let pause = pauses
                     .next()
                     .filter(|_| again)
+                    // Chance is added to the longest pause as well.
+                    .map(|planned| planned.min(Duration::from_millis(settings.longest_ms)))
                     .and_then(|planned| pause_before_retry(&failed.error, planned, left(end), settings));
                 let Some(pause) = pause else { return Err(failed.error) };
                 tracing::info!(model = model.name(), error = %failed.error, ?pause, "the model is asked again");
@@ -149,6 +153,8 @@ fn pause_before_retry(
             match Refusal::from(*status) {
                 // Coming back too early to a rate limit only prolongs it.
                 Refusal::TooMany => (wanted <= room).then_some(wanted),
+                // A server that says it will take longer than there is time leaves the time to another model.
+                Refusal::Server | Refusal::Request if retry_after.is_some_and(|asked| asked > room) => None,
                 Refusal::Server | Refusal::Request => Some(wanted.min(room)),
             }
         }
@@ -236,7 +242,8 @@ mod tests {
         for (error, planned, left, expected) in [
             (status(500, None), 2, 60, Some(2)),
             (status(500, Some(10)), 2, 60, Some(10)),
-            (status(500, Some(3_600)), 2, 21, Some(20)),
+            (status(500, Some(3_600)), 2, 21, None),
+            (status(500, Some(15)), 2, 21, Some(15)),
             (status(529, Some(1)), 4, 60, Some(4)),
             (status(500, None), 8, 5, Some(4)),
             (status(500, None), 8, 0, None),

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use secrecy::SecretString;
@@ -46,6 +47,9 @@ enum Taker {
 
 /// Tasks whose taker is remembered. Far more than run at once; an older one would start again at the chain's head.
 const REMEMBERED: usize = 256;
+
+/// A model that had less time than this is not blamed for using it up.
+const FAIR_TIME: Duration = Duration::from_secs(10);
 
 /// One model of the chain, as a person is shown it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -162,6 +166,11 @@ impl Shared {
             if let Some(ended) = self.ask_chain(taker, request, out, &mut reasons).await {
                 return ended;
             }
+            if let Some(deadline) = request.deadline
+                && tokio::time::Instant::now() >= deadline
+            {
+                return Err(ModelError::NoneLeft(format!("the time is over; {}", reasons.join("; "))));
+            }
             // Without any model, what can be done offline is still done, but only for a task that no model began.
             if self.offline.is_some()
                 && request.situation.turns == 0
@@ -261,17 +270,28 @@ impl Shared {
                 continue;
             };
             out.delta(Delta::Model(name.into())).await;
-            let Err(failed) = relay(&*member.model, request, out).await else {
+            let asked = self.with_time_for_others(place, first, request);
+            let begun = tokio::time::Instant::now();
+            let Err(failed) = relay(&*member.model, &asked, out).await else {
                 attempt.succeeded();
                 self.remember(&request.situation.task, Taker::Chain(place));
                 return Some(Ok(()));
             };
+            if request.stop.is_cancelled() {
+                return Some(Err(failed.error));
+            }
+            let hurried = matches!(failed.error, ModelError::TimedOut { .. })
+                && asked
+                    .deadline
+                    .is_some_and(|deadline| deadline.saturating_duration_since(begun) < FAIR_TIME);
             match consequence(&failed.error) {
                 Consequence::GiveBack => {
                     attempt.succeeded();
                     self.remember(&request.situation.task, Taker::Chain(place));
                     return Some(Err(failed.error));
                 }
+                // What a task leaves at its end may be too little for any model.
+                Consequence::Again | Consequence::NextModel if hurried => drop(attempt),
                 Consequence::Again | Consequence::NextModel => attempt.failed(),
             }
             if failed.called {
@@ -282,6 +302,22 @@ impl Shared {
             reasons.push(format!("{name}: {}", failed.error));
         }
         None
+    }
+
+    /// The request for the model at `place`: while another one is left to ask, it gets two thirds of the time.
+    fn with_time_for_others(
+        &self,
+        place: usize,
+        first: Option<usize>,
+        request: &Arc<TurnRequest>,
+    ) -> Arc<TurnRequest> {
+        let last = (0..self.chain.len()).rfind(|other| Some(*other) != first).or(first);
+        let Some(deadline) = request.deadline.filter(|_| last != Some(place)) else {
+            return Arc::clone(request);
+        };
+        let now = tokio::time::Instant::now();
+        let share = deadline.saturating_duration_since(now) * 2 / 3;
+        Arc::new(TurnRequest { deadline: Some(now + share), ..TurnRequest::clone(request) })
     }
 
     fn taker_of(&self, task: &str) -> Option<Taker> {

@@ -259,6 +259,10 @@ impl ModelSettings {
         {
             faults.push(("key.credential", format!("{name:?} is not the plain name of a credential")));
         }
+        if self.api == Api::Anthropic && self.body.contains_key("thinking") {
+            let reason = "thinking cannot be used: its blocks would have to be sent back with every call";
+            faults.push(("body", reason.to_owned()));
+        }
         if let Some(reason) = self.prices.fault() {
             faults.push(("prices", reason));
         }

@@ -8,7 +8,6 @@ pub mod hass;
 pub mod home_file;
 pub mod policy_file;
 mod private;
-pub mod secret_file;
 pub mod voice;
 pub mod wyoming;
 
@@ -158,6 +157,15 @@ pub struct Http {
     pub tls_cert: PathBuf,
     pub tls_key: PathBuf,
     pub insecure_lan: bool,
+    pub on_disconnect: OnDisconnect,
+}
+
+/// What becomes of a task whose HTTP client goes away before the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDisconnect {
+    Continue,
+    Cancel,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -211,6 +219,8 @@ pub enum SettingsError {
     Models(String),
     #[error("{key} is {value:?}; expected {expected}")]
     Value { key: &'static str, value: String, expected: &'static str },
+    #[error("agent.limits.{key} is {value}; expected {expected}")]
+    Limit { key: &'static str, value: u64, expected: String },
 }
 
 impl Settings {
@@ -276,7 +286,7 @@ impl Settings {
     }
 
     fn check(&self) -> Result<(), SettingsError> {
-        let rules: [(bool, &'static str, String, &'static str); 6] = [
+        let rules: [(bool, &'static str, String, &'static str); 5] = [
             (is_word(&self.home.id), "home.id", self.home.id.clone(), "1 to 64 letters, digits, - or _"),
             (
                 matches!(self.mqtt.version, 3 | 5),
@@ -285,12 +295,6 @@ impl Settings {
                 "5, or 3 for 3.1.1",
             ),
             (self.agent.at_once > 0, "agent.at_once", self.agent.at_once.to_string(), "at least 1"),
-            (
-                self.agent.limits.turns > 0,
-                "agent.limits.turns",
-                self.agent.limits.turns.to_string(),
-                "at least 1",
-            ),
             (
                 self.mqtt.max_packet >= 64 * 1024,
                 "mqtt.max_packet",
@@ -308,6 +312,9 @@ impl Settings {
             if !holds {
                 return Err(SettingsError::Value { key, value, expected });
             }
+        }
+        if let Some((key, value, expected)) = self.agent.limits.fault() {
+            return Err(SettingsError::Limit { key, value, expected });
         }
         if let Some((key, minutes)) = self.ends.fault() {
             return Err(SettingsError::Value {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::{Settings, given, secret_file};
+use super::{Settings, given};
 use crate::model::settings::KeySource;
+use crate::secret_file;
 
 /// Most files of a directory of secrets that are read: a directory named by mistake is not searched to its end.
 const MOST_FILES: usize = 1000;
@@ -15,7 +16,8 @@ impl Settings {
     /// systemd's credentials, as far as they can be read now. What is replaced later is known from the next start on.
     pub fn private_values(&self) -> Vec<SecretString> {
         let keys = self.models.named.values().filter_map(|model| model.key.as_ref());
-        let mut values = Vec::new();
+        let headers = self.models.named.values().flat_map(|model| model.headers.values());
+        let mut values: Vec<SecretString> = headers.cloned().collect();
         let mut files: Vec<PathBuf> = Vec::new();
         for key in keys {
             match key {

@@ -113,6 +113,10 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| word.chars().count() > 2)
 }
 
+/// Characters of a device class and of a unit that are shown.
+pub const CLASS: usize = 32;
+const UNIT: usize = 16;
+
 /// What stands for a text that somebody outside may have written: it is read only when a model asks for it, and what
 /// follows is then treated with caution.
 const UNREAD: &str = "[text; read it with get_state]";
@@ -124,7 +128,7 @@ pub fn quoted_state(entity: &Entity, house: &House) -> String {
         return UNREAD.to_owned();
     }
     match &entity.unit {
-        Some(unit) => format!("{} {}", value_text(&state), clean(unit, 16)),
+        Some(unit) => format!("{} {}", value_text(&state), clean(unit, UNIT)),
         None => value_text(&state),
     }
 }
@@ -157,12 +161,12 @@ pub fn entity_view(entity: &Entity, house: &House, now: DateTime<Utc>) -> Value 
         view.insert("area".into(), json!(area));
     }
     if let Some(class) = &entity.device_class {
-        view.insert("class".into(), json!(class));
+        view.insert("class".into(), json!(clean(class, CLASS)));
     }
     let state = house.state(entity.id.as_str()).cloned().unwrap_or_default();
     view.insert("state".into(), json!(value_text(&state)));
     if let Some(unit) = &entity.unit {
-        view.insert("unit".into(), json!(unit));
+        view.insert("unit".into(), json!(clean(unit, UNIT)));
     }
     if let Some(stamp) = state.reported {
         view.insert("age_seconds".into(), json!((now - stamp.at).num_seconds().max(0)));

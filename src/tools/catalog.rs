@@ -9,11 +9,17 @@ use serde_json::{Map, Value, json};
 
 use super::ToolSpec;
 use super::groups::{Group, tool_for};
-use super::{ASK_USER, FIND_ENTITIES, FINISH, GET_STATE, RUN_SCENE, tool};
+use super::{ASK_USER, FIND_ENTITIES, FINISH, GET_STATE, RUN_SCENE, clean, tool};
 use crate::home::{Arg, ArgKind, ArgSpec, Category, House, Verb};
 
 /// Above this number of entities the schemas name no ids: the model finds them with `find_entities`.
 pub const MOST_LISTED: usize = 150;
+
+/// Options of devices that a schema lists: at most so many, each of at most so many characters.
+const MOST_OPTIONS: usize = 64;
+const LONGEST_OPTION: usize = 64;
+/// Of more than that, so many are told.
+const OPTIONS_TOLD: usize = 12;
 
 /// The tools of `house`, sorted by name.
 pub fn catalog(house: &House) -> Vec<ToolSpec> {
@@ -122,7 +128,7 @@ fn widen(known: &mut ArgKind, other: &ArgKind) {
 fn schema(arg: Arg, kind: &ArgKind) -> Value {
     let mut schema = match kind {
         ArgKind::Number { min, max, .. } => json!({"type": "number", "minimum": min, "maximum": max}),
-        ArgKind::Choice(options) => json!({"type": "string", "enum": options}),
+        ArgKind::Choice(options) => choice(options),
         ArgKind::Text { max_chars } => json!({"type": "string", "maxLength": max_chars}),
         ArgKind::Bool => json!({"type": "boolean"}),
         ArgKind::Rgb => json!({
@@ -138,6 +144,18 @@ fn schema(arg: Arg, kind: &ArgKind) -> Value {
         schema["description"] = json!(format!("in {}", arg.unit()));
     }
     schema
+}
+
+/// The options of devices are their own words: few and plain ones are listed, of others some are told. Which ones there
+/// are is checked for each entity, whatever is told here.
+fn choice(options: &[String]) -> Value {
+    let plain = |option: &&String| clean(option, LONGEST_OPTION) == **option;
+    if options.len() <= MOST_OPTIONS && options.iter().all(|option| plain(&option)) {
+        return json!({"type": "string", "enum": options});
+    }
+    let some: Vec<&str> = options.iter().filter(plain).take(OPTIONS_TOLD).map(String::as_str).collect();
+    let told = format!("one of {} words of the device, such as {}", options.len(), json!(some));
+    json!({"type": "string", "description": told})
 }
 
 fn builtins(house: &House) -> Vec<ToolSpec> {

@@ -14,7 +14,7 @@ mod request;
 mod spec;
 mod told;
 
-pub use builtin::{entity_view, find_entities, get_state, quoted_state, quoted_view, related};
+pub use builtin::{CLASS, entity_view, find_entities, get_state, quoted_state, quoted_view, related};
 pub use catalog::{MOST_LISTED, catalog};
 pub use fit::fit;
 pub use groups::tool_for;
@@ -45,11 +45,33 @@ pub fn is_read(tool: &str) -> bool {
     matches!(tool, GET_STATE | FIND_ENTITIES)
 }
 
-/// The arguments in a form in which two spellings of the same call are equal: keys sorted, spaces removed.
+/// The arguments in a form in which spellings of the same call are equal: keys sorted at every depth, spaces removed,
+/// whole numbers alike, a list of one text the text alone, and lists of texts sorted.
 pub fn normal_arguments(call: &ToolCall) -> String {
-    match serde_json::from_str::<std::collections::BTreeMap<String, serde_json::Value>>(&call.arguments) {
-        Ok(arguments) => serde_json::to_string(&arguments).unwrap_or_else(|_| call.arguments.clone()),
+    match serde_json::from_str::<Value>(&call.arguments) {
+        Ok(arguments) => normal(&arguments).to_string(),
         Err(_) => call.arguments.trim().to_owned(),
+    }
+}
+
+fn normal(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let sorted: std::collections::BTreeMap<&String, Value> =
+                fields.iter().map(|(key, field)| (key, normal(field))).collect();
+            json!(sorted)
+        }
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            let mut texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            texts.sort_unstable();
+            match texts.as_slice() {
+                [one] => json!(one),
+                texts => json!(texts),
+            }
+        }
+        Value::Array(items) => items.iter().map(normal).collect(),
+        Value::Number(number) => number.as_f64().map_or_else(|| value.clone(), |number| json!(number)),
+        Value::String(_) | Value::Bool(_) | Value::Null => value.clone(),
     }
 }
 

@@ -8,12 +8,16 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use super::clean;
 use super::groups::tool_for;
 use super::household_calls;
 use super::{ASK_USER, FIND_ENTITIES, FINISH, GET_STATE, RUN_SCENE};
 use super::{ToolCall, ToolSpec};
 use crate::home::{Action, ActionSpec, Args, Category, Entity, EntityId, House, Verb};
 use crate::nlu::Intent;
+
+/// Characters of a reason: the words of a device may stand in it.
+const LONGEST_REASON: usize = 512;
 
 /// What a well-formed call asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,7 +99,7 @@ impl ToolError {
 
 /// Reads `call` against the tools that were offered and the house as it is.
 pub fn request(call: &ToolCall, tools: &[ToolSpec], house: &House) -> Result<Request, ToolError> {
-    if !tools.iter().any(|tool| tool.name == call.name) {
+    let Some(spec) = tools.iter().find(|tool| tool.name == call.name) else {
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
         let nearest = nearest(&call.name, names.iter().copied());
         return Err(ToolError::new(
@@ -103,7 +107,37 @@ pub fn request(call: &ToolCall, tools: &[ToolSpec], house: &House) -> Result<Req
             format!("there is no tool {:?}; tools: {}", clip(&call.name), names.join(", ")),
             nearest,
         ));
-    }
+    };
+    read(call, tools, house).map_err(|mut error| {
+        if error.is_malformed() && error.suggestions.is_empty() {
+            error.suggestions.push(example(spec));
+        }
+        error
+    })
+}
+
+/// The smallest arguments that a tool would take, as a pattern to follow.
+fn example(tool: &ToolSpec) -> String {
+    let schema = &tool.parameters;
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let targets = ["entities"].into_iter().filter(|name| schema["properties"].get(name).is_some());
+    let names: BTreeSet<&str> = required.chain(targets).collect();
+    let arguments: Map<String, Value> =
+        names.into_iter().map(|name| (name.to_owned(), example_of(&schema["properties"][name]))).collect();
+    Value::Object(arguments).to_string()
+}
+
+fn example_of(schema: &Value) -> Value {
+    let first = schema["enum"].as_array().and_then(|options| options.first()).cloned();
+    first.unwrap_or_else(|| match schema["type"].as_str() {
+        Some("array") => json!([example_of(&schema["items"])]),
+        Some("number" | "integer") => schema.get("minimum").cloned().unwrap_or(json!(1)),
+        Some("boolean") => json!(true),
+        Some(_) | None => json!("…"),
+    })
+}
+
+fn read(call: &ToolCall, tools: &[ToolSpec], house: &House) -> Result<Request, ToolError> {
     let raw = if call.arguments.trim().is_empty() { "{}" } else { call.arguments.as_str() };
     let arguments = match crate::strict_json::parse(raw.as_bytes()) {
         Ok(Value::Object(arguments)) => arguments,
@@ -222,7 +256,8 @@ fn checked(
 ) -> Result<Args, ToolError> {
     match entity.action(verb) {
         Some(spec) if offers(tool, entity, verb) => spec.check(arguments).map_err(|error| {
-            ToolError::new(ErrorKind::BadArgument, format!("{}: {error}", entity.id), vec![])
+            let kind = if error.is_of_type() { ErrorKind::Malformed } else { ErrorKind::BadArgument };
+            ToolError::new(kind, clean(&format!("{}: {error}", entity.id), LONGEST_REASON), vec![])
         }),
         Some(_) | None => Err(ToolError::new(ErrorKind::Unsupported, cannot(tool, entity, verb), vec![])),
     }

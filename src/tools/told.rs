@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+pub use crate::actuate::clean;
 use crate::home::{Availability, Domain, Entity, House, State, attr};
 
 /// Characters of a value and of a title that are shown.
@@ -43,24 +44,24 @@ pub(super) fn clean_value(name: &str, value: &Value) -> Value {
     match value {
         Value::String(text) => json!(told(text, if name == attr::MEDIA_TITLE { TITLE } else { VALUE })),
         Value::Number(_) | Value::Bool(_) | Value::Null => value.clone(),
-        Value::Array(_) | Value::Object(_) => {
-            let text = value.to_string();
-            if text.len() <= VALUE { value.clone() } else { json!(format!("[{} bytes]", text.len())) }
-        }
+        Value::Array(_) | Value::Object(_) => match value.to_string().len() {
+            0..=VALUE => clean_parts(name, value),
+            bytes => json!(format!("[{bytes} bytes]")),
+        },
     }
 }
 
-/// Text of a device as data: no control, zero-width or direction characters, at most `limit` characters.
-pub fn clean(text: &str, limit: usize) -> String {
-    let visible = |character: &char| {
-        !character.is_control()
-            && !matches!(*character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    let mut cut: String = text.chars().filter(visible).take(limit).collect();
-    if text.chars().filter(visible).nth(limit).is_some() {
-        cut.push('…');
+/// Every text within a list or an object cleaned, the keys of objects too.
+fn clean_parts(name: &str, value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(|item| clean_parts(name, item)).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, item)| (clean(key, TITLE), clean_parts(name, item)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => clean_value(name, value),
     }
-    cut
 }
 
 /// Cleaned text, or the size of what is no text at all: an image, something compressed.
@@ -232,6 +233,12 @@ mod tests {
                 || state.attributes.iter().any(|(name, value)| is_free_attribute(name, value));
             assert_eq!(found, free, "{line}");
         }
+    }
+
+    #[test]
+    fn texts_within_lists_and_objects_are_cleaned_too() {
+        let dirty = json!({"a\u{202e}b": ["x\u{200b}y", {"k": "l\nm\u{e0041}\u{61c}"}], "n": 1});
+        assert_eq!(clean_value("nested", &dirty), json!({"ab": ["xy", {"k": "l m"}], "n": 1}));
     }
 
     #[test]

@@ -61,6 +61,19 @@ async fn an_unlock_ends_the_session_with_the_question_and_a_spoken_yes_decides_n
     house.stop().await;
 }
 
+/// Whoever speaks hears after a moment that it takes longer, and the result when it is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_longer_is_said_and_its_result_later() {
+    let house = House::start_with(&[NLU[0], ("HOMELOOP__AGENT__INTERIM_AFTER_SECONDS", "1")]).await;
+    house.fault("light.kitchen", "silent").await;
+    house.publish("hermes/nlu/query", &query("turn off the light")).await;
+    let end = first(&house, "hermes/dialogueManager/endSession").await;
+    assert_eq!(end["text"], "I am still working on it.", "{end}");
+    let said = first(&house, "hermes/tts/say").await;
+    assert!(said["text"].as_str().is_some_and(|text| text.contains("did not confirm")), "{said}");
+    house.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_goes_on_listening() {
     let house = House::start_with(&NLU).await;

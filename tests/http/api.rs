@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use homeloop::http::HttpSettings;
 use homeloop::http::service::{AnswerWord, LiveEvent, StopTarget, SubmitError};
 use homeloop::policy::Channel;
 use serde_json::json;
@@ -52,16 +53,20 @@ async fn a_command_streams_its_events_and_then_its_result() {
 /// F43: the client goes away in the middle.
 #[tokio::test]
 async fn f43_a_client_that_leaves_cancels_only_where_it_wished_so() {
-    for (accept, wish, cancelled) in [
-        ("text/event-stream", "cancel", true),
-        ("application/json", "cancel", true),
-        ("text/event-stream", "continue", false),
+    let wished = |wish: &str| format!(r#"{{"text": "hi", "on_disconnect": "{wish}"}}"#);
+    let silent = || r#"{"text": "hi"}"#.to_owned();
+    for (accept, body, setting, cancelled) in [
+        ("text/event-stream", wished("cancel"), false, true),
+        ("application/json", wished("cancel"), false, true),
+        ("text/event-stream", wished("continue"), true, false),
+        ("text/event-stream", silent(), true, true),
+        ("text/event-stream", silent(), false, false),
     ] {
-        let server = Running::start().await;
+        let settings = HttpSettings { cancel_on_disconnect: setting, ..HttpSettings::default() };
+        let server = Running::with(settings).await;
         server.fake.release.send_replace(false);
         let mut stopped = server.fake.stopped.subscribe();
         let headers = [&*bearer(&server.owner), JSON, &format!("Accept: {accept}")];
-        let body = format!(r#"{{"text": "hi", "on_disconnect": "{wish}"}}"#);
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         stream.write_all(request("POST", "/api/commands", &headers, &body).as_bytes()).await.unwrap();
         if accept == "text/event-stream" {

@@ -252,18 +252,28 @@ async fn f24_wrong_model_and_revoked_key_go_to_the_next_model_at_once() {
     }
 }
 
+fn only_for_us(file: &std::path::Path, yes: bool) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(if yes { 0o600 } else { 0o644 });
+    std::fs::set_permissions(file, mode).expect("its mode is set");
+}
+
 #[tokio::test]
 async fn f24_a_key_that_is_replaced_is_used_without_a_restart() {
     for api in BOTH {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("key");
         std::fs::write(&file, "old-key-5150\n").expect("written");
+        only_for_us(&file, false);
         let body = r#"{"error":{"message":"bad key old-key-5150"}}"#.to_owned();
         let revoked = Answer::Status { status: 401, headers: vec![], body };
         let server = ModelServer::start_with_key([revoked, Answer::text("hello")], Some("new-key")).await;
         let mut settings = model_settings(api, &server.base_url());
         settings.key = Some(KeySource::File(file.clone()));
         let model = model(settings);
+        let error = turn(&*model, ask()).await.error.expect("everybody on the machine may read it");
+        assert!(error.to_string().contains("key") && server.requests().is_empty(), "{error}");
+        only_for_us(&file, true);
         let error = turn(&*model, ask()).await.error.expect("refused");
         assert!(!format!("{error} {error:?}").contains("5150"), "the key is not repeated: {error}");
         assert_eq!(server.faults(), ["the key is wrong"]);
@@ -337,6 +347,7 @@ async fn a_log_without_secrets() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("key");
     std::fs::write(&file, "canary-key-5150").expect("written");
+    only_for_us(&file, true);
     for api in BOTH {
         let script = [Answer::status(500), Answer::text("x").until(30, After::Cut), Answer::status(401)];
         let server = ModelServer::start_with_key(script, Some("canary-key-5150")).await;

@@ -109,6 +109,7 @@ pub fn request(messages: Vec<Message>) -> TurnRequest {
         tool_choice: ToolChoice::Auto,
         max_tokens: 500,
         deadline: None,
+        stop: Default::default(),
         situation: Arc::new(Situation { task: "t1".to_owned(), ..Situation::default() }),
     }
 }

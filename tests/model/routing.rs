@@ -94,6 +94,26 @@ async fn a_models_own_rate_is_kept() {
     assert_eq!(turn(&*quick, ask()).await.text, "never");
 }
 
+/// A model that hangs has two thirds of the task's time; the next one has the rest.
+#[tokio::test]
+async fn a_model_that_hangs_leaves_time_for_the_next() {
+    for api in BOTH {
+        let first = ModelServer::start([Answer::text("never told").until(60, After::Stall)]).await;
+        let second = ModelServer::start([Answer::text("second")]).await;
+        let mut patient = model_settings(api, &first.base_url());
+        patient.limits.event_idle_ms = 60_000;
+        let router = router(vec![("first", patient), ("second", model_settings(api, &second.base_url()))]);
+        let found = turn(&router, with_deadline(ask(), Duration::from_millis(600))).await;
+        assert_eq!(
+            (found.text.as_str(), found.models.as_slice()),
+            ("second", &["first", "second"].map(String::from)[..])
+        );
+        assert!(found.usage.input_tokens > 0, "what the first one read is counted: {:?}", found.usage);
+        let blamed = BreakerState::Closed { failures_in_a_row: 0 };
+        assert_eq!(router.states()[0].breaker, blamed, "so little time is nobody's fault");
+    }
+}
+
 #[tokio::test]
 async fn no_model_left_says_why() {
     for api in BOTH {

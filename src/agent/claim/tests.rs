@@ -67,6 +67,11 @@ fn what_was_not_done_is_not_claimed() {
             ("could you turn on the hall lamp?", "Sure, done."),
             ("is the front door locked?", "Yes, the front door is locked."),
             ("hello", "Opened the blind."),
+            ("is the hall lamp on? If not, turn it on", "It was off, so I've turned it on."),
+            ("is the hall lamp on? If not, turn it on", "It was off, so I turned it on."),
+            ("check that everything is locked and lock it", "Done, everything is locked."),
+            ("is everything locked?", "Done, I locked everything."),
+            ("are the lights on? turn them off", "They are off now."),
         ],
     );
     failed.extend(check(
@@ -104,6 +109,8 @@ fn what_was_not_done_is_not_claimed() {
             ("打开厨房灯", "好了。"),
             ("打开厨房灯", "帮你把厨房灯打开了"),
             ("大门锁了吗", "大门锁着。"),
+            ("哪个灯亮着就关掉", "已经关掉了。"),
+            ("窗户关了吗，没关就关上", "好的，已经关上了。"),
         ],
     ));
     let kai = [did("light.keting", Verb::TurnOn, Some((Arg::BrightnessPct, 40.0)))];
@@ -149,6 +156,9 @@ fn honest_sentences_stand() {
             ("is the kitchen lamp on?", "Yes, the kitchen lamp is on."),
             ("is the front door locked?", "No, the front door is unlocked."),
             ("are any lights on?", "Yes, two lights are on."),
+            ("are the lights on in the kitchen and the hall?", "Yes, two lights are on."),
+            ("in the kitchen, are any lights on?", "Yes, one is on."),
+            ("how long has it been open?", "It has been open for an hour."),
             ("how warm is it?", "It is 19.5 degrees."),
             ("good night", "Good night. The kitchen window is open."),
             ("turn on the hall lamp", "I could not get the hall lamp turned on."),

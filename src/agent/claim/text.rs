@@ -3,8 +3,17 @@
 use super::words;
 use crate::nlu::Lexicon;
 
-/// The clauses of a text that say something, lower case, with one space around each word.
+/// The clauses of a text that say something, lower case, with one space around each word. A question claims nothing.
 pub(super) fn clauses(text: &str, lexicon: &Lexicon) -> Vec<String> {
+    cut(text, lexicon, true)
+}
+
+/// All clauses of a text, those that ask among them.
+pub(super) fn parts(text: &str, lexicon: &Lexicon) -> Vec<String> {
+    cut(text, lexicon, false)
+}
+
+fn cut(text: &str, lexicon: &Lexicon, without_questions: bool) -> Vec<String> {
     let between = |before: Option<char>, after: Option<char>| {
         before.is_some_and(|c| c.is_ascii_digit()) && after.is_some_and(|c| c.is_ascii_digit())
     };
@@ -18,8 +27,9 @@ pub(super) fn clauses(text: &str, lexicon: &Lexicon) -> Vec<String> {
                 true
             }
             '?' | '？' => {
-                // A question claims nothing.
-                all.pop();
+                if without_questions {
+                    all.pop();
+                }
                 true
             }
             _ => false,

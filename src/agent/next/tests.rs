@@ -121,6 +121,18 @@ fn finish_saves_the_last_round_trip_only_when_all_is_as_wished() {
 }
 
 #[test]
+fn what_was_read_beside_finish_is_shown_to_the_model() {
+    for calls in [vec!["get_state", "finish"], vec!["light", "get_state", "finish"]] {
+        let mut events = vec![said(0, &calls, Stop::Ended)];
+        if calls.len() == 3 {
+            events.push(outcome("0.0", Outcome::Confirmed));
+        }
+        events.extend((0..calls.len()).map(|at| result(&format!("0.{at}"), false)));
+        assert_eq!(step(&events), call_model(Why::Results), "{calls:?}");
+    }
+}
+
+#[test]
 fn limits_checked_before() {
     let limits = Limits { turns: 2, calls: 2, ..Limits::default() };
     let one = TaskState::fold(&[said(0, &["get_state"], Stop::Ended), result("0.0", false)]);
@@ -141,7 +153,27 @@ fn limits_checked_before() {
         result("0.1", false),
         result("0.2", false),
     ]);
-    assert_eq!(next(&many, &limits, Duration::ZERO), Step::Finish(Exit::Calls));
+    assert_eq!(next(&many, &limits, Duration::ZERO), last, "it is asked once to report");
+    let beyond = |call: &str| Event::CallResult {
+        call: call.into(),
+        content: json!({"error": "limit", "message": "not run"}).to_string(),
+        is_error: true,
+        taint: None,
+    };
+    let two_ran = [
+        said(0, &["get_state 1", "get_state 2", "finish"], Stop::Ended),
+        result("0.0", false),
+        result("0.1", true),
+        result("0.2", false),
+    ];
+    let events = [&two_ran[..], &[said(1, &["get_state 3"], Stop::Ended), beyond("1.0")]].concat();
+    let more = Limits { turns: 8, ..limits.clone() };
+    assert_eq!(next(&TaskState::fold(&two_ran), &more, Duration::ZERO), last, "finish does not count");
+    assert_eq!(
+        next(&TaskState::fold(&events), &more, Duration::ZERO),
+        Step::Finish(Exit::Calls),
+        "it called again"
+    );
     let spent = Event::ModelSaid {
         turn: 0,
         text: String::new(),

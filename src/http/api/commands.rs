@@ -15,11 +15,11 @@ use serde_json::json;
 
 use super::{MAX_COMMAND_CHARS, named};
 use crate::http::access::Caller;
+use crate::http::disconnect::Disconnect;
 use crate::http::fault::Fault;
-use crate::http::service::{NewCommand, Service, StopTarget, TaskHandle};
+use crate::http::service::{NewCommand, TaskHandle};
 use crate::http::views::{CommandRequest, ErrorView, TaskProgress, TaskView};
 use crate::http::{Shared, sse};
-use crate::policy::Principal;
 use crate::strict_json::{Fields, JsonError};
 
 /// How long an answer that is no stream waits for the result, where the client does not say.
@@ -30,7 +30,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(600);
 struct Wish {
     command: NewCommand,
     wait: Duration,
-    cancel_on_disconnect: bool,
+    /// `None`: as the settings say.
+    cancel_on_disconnect: Option<bool>,
 }
 
 #[utoipa::path(
@@ -62,12 +63,8 @@ pub async fn submit(
     let text = wish.command.text.clone();
     let task = shared.service.submit(wish.command, caller.principal.clone()).await?;
     let opened = TaskView::opened(&task.task_id, text, &caller.principal, shared.clock.now());
-    let watch = Disconnect {
-        service: Arc::clone(&shared.service),
-        task_id: task.task_id.clone(),
-        by: caller.principal,
-        cancel: wish.cancel_on_disconnect,
-    };
+    let cancel = wish.cancel_on_disconnect.unwrap_or(shared.settings.cancel_on_disconnect);
+    let watch = Disconnect::new(&shared, &task, caller.principal, cancel);
     if wants_stream(&headers) {
         Ok(stream_task(&shared, task, watch))
     } else {
@@ -94,8 +91,9 @@ fn read(body: &[u8]) -> Result<Wish, Fault> {
         return Err(JsonError::new("wait_s", format!("expected 0 to {}", LONGEST_WAIT.as_secs())).into());
     }
     let cancel_on_disconnect = match on_disconnect.as_deref() {
-        None | Some("continue") => false,
-        Some("cancel") => true,
+        None => None,
+        Some("continue") => Some(false),
+        Some("cancel") => Some(true),
         Some(_) => return Err(JsonError::new("on_disconnect", "expected continue or cancel").into()),
     };
     Ok(Wish { command, wait, cancel_on_disconnect })
@@ -164,34 +162,4 @@ async fn wait_for_result(
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
-}
-
-/// Stops the task when its client goes away before the result, if the client wished so.
-struct Disconnect {
-    service: Arc<dyn Service>,
-    task_id: String,
-    by: Principal,
-    cancel: bool,
-}
-
-impl Disconnect {
-    fn finished(mut self) {
-        self.cancel = false;
-    }
-}
-
-impl Drop for Disconnect {
-    fn drop(&mut self) {
-        if !self.cancel {
-            return;
-        }
-        let (service, by) = (Arc::clone(&self.service), self.by.clone());
-        let task_id = std::mem::take(&mut self.task_id);
-        tokio::spawn(async move {
-            tracing::info!(task_id, "the client went away; its task is stopped as it wished");
-            if let Err(error) = service.stop(StopTarget::Task(task_id), by).await {
-                tracing::debug!(%error, "nothing was left to stop");
-            }
-        });
-    }
 }

@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 use super::Shared;
 use super::access::Caller;
 use super::api::commands::check_text;
+use super::disconnect::Disconnect;
 use super::fault::Fault;
 use super::service::{NewCommand, TaskHandle};
 use super::views::TaskView;
@@ -127,7 +128,16 @@ fn conversation(sender: &str, first: &str) -> String {
 async fn submit(shared: &Shared, caller: Caller, asked: &Asked) -> Result<TaskHandle, Fault> {
     let command =
         NewCommand { conversation: Some(asked.conversation.clone()), ..NewCommand::text(asked.text.clone()) };
-    Ok(shared.service.submit(command, caller.principal).await?)
+    let task = shared.service.submit(command, caller.principal.clone()).await?;
+    let watch = Disconnect::new(shared, &task, caller.principal, shared.settings.cancel_on_disconnect);
+    let result = task.result;
+    // A stream or an answer that is dropped before its end drops the watch with the result.
+    let result = async move {
+        let view = result.await;
+        watch.finished();
+        view
+    };
+    Ok(TaskHandle { result: result.boxed(), ..task })
 }
 
 /// What a chat shows of a task.
@@ -149,6 +159,7 @@ fn pieces(task: TaskHandle) -> impl Stream<Item = Piece> + Send + 'static {
 /// The one answer of a caller that gets no stream: the result, or the sentence that a person is being asked. The
 /// result of the latter follows on the other channels.
 async fn one_answer(task: TaskHandle) -> (String, Option<TaskView>) {
+    let mut result = task.result;
     let asking = async {
         let (mut events, mut asked, mut interim) = (pin!(task.events), false, None);
         while let Some(event) = events.next().await {
@@ -162,11 +173,14 @@ async fn one_answer(task: TaskHandle) -> (String, Option<TaskView>) {
         }
         future::pending().await
     };
-    match tokio::time::timeout(WAIT, future::select(pin!(asking), task.result)).await {
-        Ok(Either::Left((interim, _))) => (interim, None),
-        Ok(Either::Right((view, _))) => (reply(&view), Some(view)),
-        Err(_) => (format!("still running: /api/tasks/{}", task.task_id), None),
-    }
+    let answer = match tokio::time::timeout(WAIT, future::select(pin!(asking), &mut result)).await {
+        Ok(Either::Right((view, _))) => return (reply(&view), Some(view)),
+        Ok(Either::Left((interim, _))) => interim,
+        Err(_) => format!("still running: /api/tasks/{}", task.task_id),
+    };
+    // The client has its answer: that it goes away now stops nothing.
+    tokio::spawn(result);
+    (answer, None)
 }
 
 fn reply(view: &TaskView) -> String {

@@ -12,6 +12,9 @@ use crate::model::{Delta, ModelError, Stop, ToolCall};
 /// More calls in one answer than any model means; the loop's own limit is far lower.
 const MOST_CALLS: usize = 256;
 
+/// The reason to stop when the model's context is full (platform.claude.com, "Handling stop reasons").
+const CONTEXT_FULL: &str = "model_context_window_exceeded";
+
 /// An answer, as far as it has come.
 pub struct Answer {
     meter: Meter,
@@ -20,7 +23,10 @@ pub struct Answer {
     /// Calls whose block was closed over arguments that are no complete object: the reason to stop tells what they are.
     broken: Vec<ToolCall>,
     calls: usize,
+    /// Calls that were passed on.
+    told: usize,
     stop: Option<Stop>,
+    context_full: bool,
 }
 
 struct OpenBlock {
@@ -30,7 +36,15 @@ struct OpenBlock {
 
 impl Answer {
     pub fn new(prices: Prices) -> Self {
-        Self { meter: Meter::new(prices), open: None, broken: Vec::new(), calls: 0, stop: None }
+        Self {
+            meter: Meter::new(prices),
+            open: None,
+            broken: Vec::new(),
+            calls: 0,
+            told: 0,
+            stop: None,
+            context_full: false,
+        }
     }
 
     fn begin(&mut self, index: u64, block: ContentBlock, out: &mut Vec<Delta>) -> Result<(), ModelError> {
@@ -48,6 +62,10 @@ impl Answer {
                     Some(Value::Object(object)) if !object.is_empty() => Value::Object(object).to_string(),
                     Some(_) | None => String::new(),
                 };
+                // A server that leaves out the end of a block ends it with the next one.
+                if let Some(index) = self.open.as_ref().map(|open| open.index) {
+                    self.close(index, out);
+                }
                 self.open = Some(OpenBlock { index, call: ToolCall { id, name, arguments } });
             }
             ContentBlock::Other => {}
@@ -76,6 +94,7 @@ impl Answer {
         }
         // Behind a broken call everything waits: calls are passed on in order.
         if self.broken.is_empty() && is_complete_object(&open.call.arguments) {
+            self.told += 1;
             out.push(Delta::Call(open.call));
         } else {
             self.broken.push(open.call);
@@ -116,6 +135,7 @@ impl Reader for Answer {
                     self.meter.report(usage.tokens());
                 }
                 if let Some(reason) = delta.stop_reason {
+                    self.context_full = reason == CONTEXT_FULL;
                     self.stop = Some(stop_of(&reason));
                 }
             }
@@ -129,9 +149,20 @@ impl Reader for Answer {
     fn finish(&mut self, out: &mut Vec<Delta>) -> Result<(), ModelError> {
         let stop =
             self.stop.ok_or_else(|| ModelError::Cut("it ended before the model was done".to_owned()))?;
+        // More room for the answer is no help: the conversation itself must become shorter.
+        if self.context_full && self.told == 0 {
+            return Err(ModelError::ContextFull(
+                "the answer reached the end of the model's context".to_owned(),
+            ));
+        }
         match stop {
             // The model says that it is done: what is broken is its mistake, and it is told.
-            Stop::Ended | Stop::Paused => out.extend(self.broken.drain(..).map(Delta::Call)),
+            Stop::Ended | Stop::Paused => {
+                if let Some(index) = self.open.as_ref().map(|open| open.index) {
+                    self.close(index, out);
+                }
+                out.extend(self.broken.drain(..).map(Delta::Call));
+            }
             // What was cut off is incomplete, and an incomplete call never runs.
             Stop::Truncated | Stop::Refused => {}
         }
@@ -150,7 +181,7 @@ impl Reader for Answer {
 
 fn stop_of(reason: &str) -> Stop {
     match reason {
-        "max_tokens" | "model_context_window_exceeded" => Stop::Truncated,
+        "max_tokens" | CONTEXT_FULL => Stop::Truncated,
         "pause_turn" => Stop::Paused,
         "refusal" => Stop::Refused,
         // `end_turn`, `tool_use`, `stop_sequence`, and what may come: whether there are calls decides.

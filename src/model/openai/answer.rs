@@ -111,16 +111,21 @@ impl Answer {
     /// The slot that a fragment continues; `None` when it begins a new call.
     fn slot_of(&self, fragment: &CallFragment) -> Option<usize> {
         let id = fragment.id.as_deref().filter(|id| !id.is_empty());
-        let by_index = |index: u64| self.slots.iter().rposition(|slot| slot.index == Some(index));
-        match (fragment.index, id) {
-            (Some(index), None) => by_index(index),
-            // A server that gives every call the index 0 tells them apart by their ids.
-            (Some(index), Some(id)) => {
-                by_index(index).filter(|at| self.slots.get(*at).is_some_and(|slot| slot.id == id))
-            }
-            (None, Some(id)) => self.slots.iter().rposition(|slot| slot.id == id),
-            (None, None) => self.slots.len().checked_sub(1),
-        }
+        let function = fragment.function.as_ref();
+        let name = function.and_then(|function| function.name.as_deref()).filter(|name| !name.is_empty());
+        let by_id = id.and_then(|id| self.slots.iter().rposition(|slot| slot.id == id));
+        let at = match fragment.index {
+            Some(index) => self.slots.iter().rposition(|slot| slot.index == Some(index))?,
+            None => by_id.or_else(|| self.slots.len().checked_sub(1))?,
+        };
+        let slot = self.slots.get(at)?;
+        // Only what has a name begins a call: there are servers whose ids change from fragment to fragment.
+        let begins = name.is_some_and(|name| match id {
+            // A server that gives every call the index 0, or none, tells them apart by their ids.
+            Some(id) => id != slot.id,
+            None => name != slot.name || (is_complete_object(&slot.arguments) && function.is_some_and(adds)),
+        });
+        (!begins).then_some(at)
     }
 
     /// Passes calls on whose arguments are complete, so that they can start while the answer goes on.
@@ -132,6 +137,15 @@ impl Answer {
             }
             out.push(slot.tell());
         }
+    }
+}
+
+/// Whether a fragment brings arguments.
+fn adds(function: &FunctionFragment) -> bool {
+    match &function.arguments {
+        Some(Value::String(text)) => !text.trim().is_empty(),
+        Some(Value::Object(_)) => true,
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => false,
     }
 }
 

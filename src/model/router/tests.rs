@@ -64,6 +64,7 @@ async fn turn(router: &Router, task: &str, turns: usize) -> (Vec<String>, String
         tool_choice: ToolChoice::Auto,
         max_tokens: 100,
         deadline: None,
+        stop: Default::default(),
         situation: Arc::new(situation),
     };
     let (mut asked, mut said, mut end) = (Vec::new(), String::new(), Ok(()));

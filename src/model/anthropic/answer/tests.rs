@@ -96,7 +96,6 @@ fn reasons_to_stop() {
         ("end_turn", Stop::Ended),
         ("stop_sequence", Stop::Ended),
         ("max_tokens", Stop::Truncated),
-        ("model_context_window_exceeded", Stop::Truncated),
         ("pause_turn", Stop::Paused),
         ("refusal", Stop::Refused),
         ("something_new", Stop::Ended),
@@ -145,4 +144,28 @@ fn pings_are_known_by_name_or_content() {
     assert!(Answer::is_ping(&event("ping", "{}")));
     assert!(Answer::is_ping(&event("", "{\"type\": \"ping\"}")));
     assert!(!Answer::is_ping(&event("message_stop", "{\"type\":\"message_stop\"}")));
+}
+
+#[test]
+fn a_block_without_its_end_ends_with_the_next_one_or_with_the_message() {
+    let open = |index, id, pieces: &[&str]| {
+        let mut events = tool_use(index, id, pieces);
+        events.pop();
+        events
+    };
+    let events = [open(0, "a", &["{\"x\":1}"]), open(1, "b", &["{\"x\":2}"])].concat();
+    let (out, ended) = read(&[events.clone(), end("tool_use")].concat());
+    let both = vec![call("a", "{\"x\":1}"), call("b", "{\"x\":2}"), Delta::End(Stop::Ended)];
+    assert_eq!((out, ended), (both, Ok(())));
+    let (out, _) = read(&[events, end("max_tokens")].concat());
+    assert_eq!(out, vec![call("a", "{\"x\":1}"), Delta::End(Stop::Truncated)], "the second may be cut");
+}
+
+#[test]
+fn a_full_context_asks_for_a_shorter_conversation_unless_a_call_is_complete() {
+    let full = || end("model_context_window_exceeded");
+    let (_, ended) = read(&[text(0, "Let me"), full()].concat());
+    assert!(matches!(ended, Err(ModelError::ContextFull(_))), "{ended:?}");
+    let (out, ended) = read(&[tool_use(0, "a", &["{}"]), full()].concat());
+    assert_eq!((out, ended), (vec![call("a", "{}"), Delta::End(Stop::Truncated)], Ok(())));
 }

@@ -87,6 +87,22 @@ fn servers_number_their_calls_in_many_ways() {
             ],
         ),
         (
+            "no index, an id that changes and a name only at the start",
+            vec![
+                fragment(null(), json!("a"), json!("light"), json!("{")),
+                fragment(null(), json!("z"), null(), json!("}")),
+                fragment(null(), json!("b"), json!("fan"), json!("{}")),
+            ],
+        ),
+        (
+            "an id that changes",
+            vec![
+                fragment(json!(0), json!("a"), json!("light"), json!("{")),
+                fragment(json!(0), json!("z"), null(), json!("}")),
+                fragment(json!(1), json!("b"), json!("fan"), json!("{}")),
+            ],
+        ),
+        (
             "interleaved",
             vec![
                 fragment(json!(0), json!("a"), json!("light"), json!("{")),
@@ -97,6 +113,13 @@ fn servers_number_their_calls_in_many_ways() {
     ] {
         let data: Vec<String> = data.into_iter().chain([finish("stop")]).collect();
         assert_eq!(read(&data), (two.clone(), Ok(())), "{what}");
+    }
+    let light = |id: &str, arguments: &str| call(id, "light", arguments);
+    let expected = vec![light("call_0", "{\"x\":1}"), light("call_1", "{\"x\":2}"), Delta::End(Stop::Ended)];
+    for (index, id) in [(json!(0), null()), (null(), json!("")), (json!(0), json!(""))] {
+        let same = |arguments: &str| fragment(index.clone(), id.clone(), json!("light"), json!(arguments));
+        let data = [same("{\"x\":"), same("1}"), same("{\"x\":2}"), same(""), finish("tool_calls")];
+        assert_eq!(read(&data), (expected.clone(), Ok(())), "neither ids nor numbers: {index} {id}");
     }
     let no_ids = [
         fragment(json!(0), null(), json!("light"), null()),
