@@ -56,6 +56,9 @@ pub enum KeyHeader {
     Plain(&'static str),
 }
 
+/// How long more is waited for behind the end of an answer.
+const LAST_WORDS_MS: u64 = 2_000;
+
 /// What ends a request before its own limits do.
 pub struct Until {
     pub deadline: Option<Instant>,
@@ -245,6 +248,9 @@ async fn read_all<R: Reader>(
 ) -> Result<Vec<Delta>, ModelError> {
     let mut deltas = Vec::new();
     loop {
+        if reader.is_done() {
+            events.expect_the_end();
+        }
         let reading = match events.next().await {
             Ok(Some(event)) => reader.take(&event, &mut deltas),
             Ok(None) => break,
@@ -305,6 +311,11 @@ impl Events {
     ) -> Self {
         let inner = sse::events(body).boxed();
         Self { inner, limits, started, progress: Instant::now(), until, is_ping }
+    }
+
+    /// The model has said that it is done: usage may follow at once, and a connection that stays open is not waited for.
+    fn expect_the_end(&mut self) {
+        self.limits.event_idle_ms = self.limits.event_idle_ms.min(LAST_WORDS_MS);
     }
 
     /// The next event that carries something; `None` at a clean end.

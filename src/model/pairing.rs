@@ -142,8 +142,16 @@ impl Builder<'_> {
             said_meanwhile: Vec::new(),
         });
         let arguments = object_text(&call.arguments);
-        let arguments = self.redactor.redact_known(&arguments).into_owned();
+        let arguments = self.arguments(&arguments);
         WireCall { id, name: plain(&call.name, LONGEST_NAME, "unknown"), arguments }
+    }
+
+    /// JSON without known secrets that is still JSON: a code may be a number.
+    fn arguments(&self, arguments: &str) -> String {
+        match (self.redactor.redact_known(arguments), serde_json::from_str(arguments)) {
+            (Cow::Borrowed(_), _) | (_, Err(_)) => arguments.to_owned(),
+            (Cow::Owned(_), Ok(value)) => self.redactor.redact_arguments(&value).to_string(),
+        }
     }
 
     fn result(&mut self, call_id: &str, content: &str, is_error: bool) {

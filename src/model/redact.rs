@@ -145,38 +145,44 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// The same for every text of a JSON value. Borrowed when there was nothing to take out.
+    /// The same for every text of a JSON value. Numbers stay: those of a schema must be numbers. Borrowed when there was
+    /// nothing to take out.
     pub fn redact_json<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
+        self.cleared(value, false)
+    }
+
+    /// The same for arguments that a model wrote, where a code may be a number.
+    pub fn redact_arguments<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
+        self.cleared(value, true)
+    }
+
+    fn cleared<'a>(&self, value: &'a Value, numbers: bool) -> Cow<'a, Value> {
         let Some(known) = &self.known else { return Cow::Borrowed(value) };
-        if !texts(value).any(|text| known.is_match(text)) {
+        if !known.is_match(&value.to_string()) {
             return Cow::Borrowed(value);
         }
         let mut value = value.clone();
-        self.clear(&mut value);
+        self.clear(&mut value, numbers);
         Cow::Owned(value)
     }
 
-    fn clear(&self, value: &mut Value) {
+    fn clear(&self, value: &mut Value, numbers: bool) {
         match value {
             Value::String(text) => {
                 if let Cow::Owned(cleared) = self.redact_known(text) {
                     *text = cleared;
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.clear(item)),
-            Value::Object(fields) => fields.values_mut().for_each(|field| self.clear(field)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Array(items) => items.iter_mut().for_each(|item| self.clear(item, numbers)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.clear(field, numbers)),
+            Value::Number(number) => {
+                let text = number.to_string();
+                if numbers && let Cow::Owned(cleared) = self.redact_known(&text) {
+                    *value = Value::String(cleared);
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
         }
-    }
-}
-
-/// All texts of a value, those within it included.
-fn texts(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
-    match value {
-        Value::String(text) => Box::new(std::iter::once(text.as_str())),
-        Value::Array(items) => Box::new(items.iter().flat_map(texts)),
-        Value::Object(fields) => Box::new(fields.values().flat_map(texts)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Box::new(std::iter::empty()),
     }
 }
 

@@ -235,6 +235,47 @@ mod tests {
         }
     }
 
+    /// Fails as often as it is asked, and notes when that was.
+    struct Broken(std::sync::Mutex<Vec<Instant>>);
+
+    impl Model for Broken {
+        fn name(&self) -> &str {
+            "broken"
+        }
+
+        fn turn(&self, _: Arc<TurnRequest>) -> BoxStream<'static, Result<Delta, ModelError>> {
+            self.0.lock().expect("no panic").push(Instant::now());
+            let error = ModelError::Connect { endpoint: String::new(), reason: String::new() };
+            Box::pin(futures_util::stream::iter([Err(error)]))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn three_more_attempts_come_after_doubling_pauses_with_some_chance() {
+        use futures_util::StreamExt;
+        let broken = Arc::new(Broken(std::sync::Mutex::default()));
+        let clock = Clock::simulated(chrono::DateTime::UNIX_EPOCH, 7);
+        let retrying = Retrying::new(broken.clone(), RetrySettings::default(), None, clock);
+        let request = TurnRequest {
+            system: "".into(),
+            tools: Arc::from([]),
+            messages: Vec::new(),
+            tool_choice: crate::model::ToolChoice::Auto,
+            max_tokens: 1,
+            deadline: None,
+            stop: Default::default(),
+            situation: Arc::default(),
+        };
+        assert!(retrying.turn(Arc::new(request)).any(|delta| async move { delta.is_err() }).await);
+        let asked = broken.0.lock().expect("no panic").clone();
+        let pauses: Vec<u128> =
+            asked.iter().zip(asked.iter().skip(1)).map(|(one, next)| (*next - *one).as_millis()).collect();
+        assert_eq!(pauses.len(), 3, "{pauses:?}");
+        for (pause, least) in pauses.iter().zip([500, 1_000, 2_000]) {
+            assert!((least..=2 * least + 1).contains(pause), "{pauses:?}");
+        }
+    }
+
     #[test]
     fn pauses_stay_within_the_time_left() {
         let settings = RetrySettings::default();

@@ -358,6 +358,10 @@ mod tests {
             "default.toml and Limits::default() say the same"
         );
         assert_eq!(settings.agent.budget, Budget::default(), "and so do Budget::default() and it");
+        let models = crate::model::settings::ModelsSettings::default();
+        assert_eq!(settings.models.retry, models.retry, "and so does models.toml");
+        assert_eq!(settings.models.breaker, models.breaker);
+        assert_eq!(settings.models.redact, models.redact);
     }
 
     #[test]
@@ -369,6 +373,11 @@ mod tests {
             ("mqtt.version", "4", "mqtt.version is \"4\""),
             ("home.zone", "Mars/Base", "home.zone is \"Mars/Base\""),
             ("models.mode", "clever", "mode"),
+            ("agent.limits.parallel_calls", "0", "agent.limits.parallel_calls is 0; expected at least 1"),
+            ("agent.limits.malformed_in_a_row", "0", "agent.limits.malformed_in_a_row is 0"),
+            ("agent.limits.tokens", "0", "agent.limits.tokens is 0"),
+            ("agent.limits.larger_answer_tokens", "9", "expected at least answer_tokens, 1024"),
+            ("http.on_disconnect", "explode", "on_disconnect"),
             ("ends.heater_minutes", "0", "ends.heater_minutes is \"0\""),
             ("voice.wyoming.answer_within_seconds", "0", "voice.wyoming.answer_within_seconds is \"0\""),
             ("hass.url", "ha.lan", "hass.url is \"ha.lan\""),

@@ -102,5 +102,17 @@ fn codes_are_taken_out_where_they_stand_alone_and_in_json_too() {
         serde_json::json!({"type": "string", "enum": ["off", "[private]", "[private]"], "minimum": 4711});
     assert_eq!(*redactor.redact_json(&tool), clear);
     let plain = serde_json::json!({"enum": ["off"]});
+    assert!(matches!(redactor.redact_arguments(&plain), std::borrow::Cow::Borrowed(_)));
+}
+
+#[test]
+fn a_code_that_is_a_number_leaves_no_json_and_breaks_none() {
+    let secrets = ["471123".to_owned().into(), "secret-phrase".to_owned().into()];
+    let redactor = Redactor::new(&RedactSettings { kinds: vec![], ..RedactSettings::default() }, &secrets)
+        .expect("valid");
+    let sent = serde_json::json!({"code": 471123, "list": [1, "a secret-phrase b"], "brightness": 40});
+    let clear = serde_json::json!({"code": "[private]", "list": [1, "a [private] b"], "brightness": 40});
+    assert_eq!(*redactor.redact_arguments(&sent), clear);
+    let plain = serde_json::json!({"brightness": 40});
     assert!(matches!(redactor.redact_json(&plain), std::borrow::Cow::Borrowed(_)));
 }
