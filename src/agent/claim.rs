@@ -62,8 +62,10 @@ pub(super) fn asks(command: &str, lexicon: &Lexicon) -> bool {
 struct Claim {
     /// Any of these would make it so; empty: that it is done, whatever it is.
     verbs: Vec<Verb>,
-    /// It says how something is ("is locked"), and not that it was done ("turned on"): an answer may say so.
+    /// It says how something is ("is locked"), and not that it was done ("turned on").
     state: bool,
+    /// The speaker says it of itself ("I've locked"): no answer to a question is.
+    of_itself: bool,
 }
 
 fn clause_agrees(clause: &str, facts: &Facts<'_>) -> bool {
@@ -86,7 +88,7 @@ fn clause_agrees(clause: &str, facts: &Facts<'_>) -> bool {
 
 fn claim_agrees(claim: &Claim, named: &[&Entity], facts: &Facts<'_>) -> bool {
     if claim.verbs.is_empty() {
-        let answers = facts.question && claim.state;
+        let answers = facts.question && !claim.of_itself;
         let something = !facts.ledger.is_empty() || facts.household || answers;
         return something && (answers || named.iter().all(|entity| held(entity, facts) || is_read(entity)));
     }
@@ -98,7 +100,7 @@ fn claim_agrees(claim: &Claim, named: &[&Entity], facts: &Facts<'_>) -> bool {
         })
     };
     if named.is_empty() {
-        let answers = facts.question && claim.state;
+        let answers = facts.question && !claim.of_itself;
         return did(None) || answers || (facts.household && facts.ledger.is_empty());
     }
     named.iter().all(|entity| {
@@ -246,11 +248,10 @@ fn found(clause: &str, lexicon: &Lexicon) -> Vec<Claim> {
     let claimed = |phrase: &str| {
         position(clause, phrase, &particles).is_some_and(|at| !denied_before(clause, at, lexicon))
     };
-    // What the speaker says of itself is never how something is.
     let of_itself = words(lexicon, "claims.self").any(|word| holds(clause, word));
-    for (key, state) in [("claims", !of_itself), ("claims.done", false)] {
+    for key in ["claims", "claims.done"] {
         if words(lexicon, key).any(&claimed) {
-            all.push(Claim { verbs: Vec::new(), state });
+            all.push(Claim { verbs: Vec::new(), state: false, of_itself });
         }
     }
     // Several verbs are told in the same words ("started"): each of them makes the sentence true.
@@ -268,7 +269,7 @@ fn found(clause: &str, lexicon: &Lexicon) -> Vec<Claim> {
         // "Is locked" holds "locked", and says how it is.
         let said_as_state = spoken.iter().any(|(_, other, same)| *other && same == verbs);
         if *state || !said_as_state {
-            all.push(Claim { verbs: verbs.clone(), state: *state });
+            all.push(Claim { verbs: verbs.clone(), state: *state, of_itself });
         }
     }
     // "Turned on" is said by its verb; that something was done is then no claim of its own.

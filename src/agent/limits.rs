@@ -66,28 +66,23 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The first limit with which no task could work: its name, its value, and what is expected.
-    pub fn fault(&self) -> Option<(&'static str, u64, String)> {
-        let small = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
-        let least_one = [
-            ("turns", self.turns.into()),
-            ("calls", self.calls.into()),
-            ("work_seconds", self.work_seconds),
-            ("tokens", self.tokens),
-            ("malformed_in_a_row", self.malformed_in_a_row.into()),
-            ("failures_alike", self.failures_alike.into()),
-            ("parallel_calls", small(self.parallel_calls)),
-            ("result_bytes", small(self.result_bytes)),
-            ("turn_result_bytes", small(self.turn_result_bytes)),
-            ("failures_to_pause", self.failures_to_pause.into()),
-            ("answer_tokens", self.answer_tokens.into()),
-        ];
-        let too_small = least_one.into_iter().find(|(_, value)| *value == 0);
-        let larger = ("larger_answer_tokens", self.larger_answer_tokens.into());
-        too_small.map(|(name, value)| (name, value, "at least 1".to_owned())).or_else(|| {
-            (self.larger_answer_tokens < self.answer_tokens)
-                .then(|| (larger.0, larger.1, format!("at least answer_tokens, {}", self.answer_tokens)))
-        })
+    /// The name of the first limit that is zero, with which no task could work.
+    pub fn fault(&self) -> Option<&'static str> {
+        [
+            ("turns", self.turns == 0),
+            ("calls", self.calls == 0),
+            ("work_seconds", self.work_seconds == 0),
+            ("tokens", self.tokens == 0),
+            ("malformed_in_a_row", self.malformed_in_a_row == 0),
+            ("failures_alike", self.failures_alike == 0),
+            ("parallel_calls", self.parallel_calls == 0),
+            ("result_bytes", self.result_bytes == 0),
+            ("turn_result_bytes", self.turn_result_bytes == 0),
+            ("failures_to_pause", self.failures_to_pause == 0),
+            ("answer_tokens", self.answer_tokens == 0),
+        ]
+        .into_iter()
+        .find_map(|(name, is_zero)| is_zero.then_some(name))
     }
 
     pub fn work(&self) -> Duration {

@@ -67,8 +67,12 @@ pub fn next(state: &TaskState, limits: &Limits, worked: Duration) -> Step {
         }
         return if finished_early(state, turn) {
             Step::Finish(Exit::Done)
-        } else {
+        } else if !repeat::looks_in_circles(state) {
             call_model(state, limits, worked, Why::Results)
+        } else if called_beyond_limit(state) {
+            Step::Finish(Exit::Repetition)
+        } else {
+            report(call_model(state, limits, worked, Why::Results))
         };
     }
     match turn.stop {
@@ -117,6 +121,14 @@ fn call_model(state: &TaskState, limits: &Limits, worked: Duration, why: Why) ->
     Step::CallModel { why, tool_choice: if last { ToolChoice::None } else { ToolChoice::Auto } }
 }
 
+/// The same step, with the model told to report and not to call.
+fn report(step: Step) -> Step {
+    match step {
+        Step::CallModel { why, .. } => Step::CallModel { why, tool_choice: ToolChoice::None },
+        Step::RunCalls(_) | Step::AwaitApproval(_) | Step::Finish(_) => step,
+    }
+}
+
 /// An answer without calls that is not complete: once more with more room, then on from where it stopped.
 fn continue_answer(state: &TaskState, limits: &Limits, worked: Duration) -> Step {
     let unfinished =
@@ -153,10 +165,9 @@ fn is_beyond_limit(call: &CallState) -> bool {
 
 /// Whether a model that was to report called again.
 fn called_beyond_limit(state: &TaskState) -> bool {
-    let mut calls = state.turns.last().into_iter().flat_map(|turn| &turn.calls).peekable();
-    calls.peek().is_some()
-        && calls
-            .all(|id| state.calls.get(id).is_some_and(|call| is_beyond_limit(call) || is_finish(state, id)))
+    let refused = |id: &CallId| state.calls.get(id).is_some_and(is_beyond_limit);
+    let calls = state.turns.last().map(|turn| turn.calls.as_slice()).unwrap_or_default();
+    calls.iter().any(refused) && calls.iter().all(|id| refused(id) || is_finish(state, id))
 }
 
 fn is_finish(state: &TaskState, id: &CallId) -> bool {

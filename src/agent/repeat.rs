@@ -11,7 +11,7 @@ use super::state::{CallState, Phase, TaskState};
 use crate::actuate::OutcomeEntry;
 use crate::home::{Action, EntityId, House};
 use crate::model::ToolCall;
-use crate::tools::{is_household, is_read, normal_arguments};
+use crate::tools::{HISTORY, is_household, is_read, normal_arguments};
 
 /// Why a call must not run again, as a sentence for the model; `None` when it may.
 ///
@@ -59,9 +59,11 @@ fn without_ages(mut content: Value) -> Value {
             }
         }
         Value::Array(items) => {
-            for item in items {
+            for item in items.iter_mut() {
                 *item = without_ages(item.take());
             }
+            // Entities may be named in any order.
+            items.sort_by(|one, other| one["id"].as_str().cmp(&other["id"].as_str()));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
@@ -76,16 +78,34 @@ pub fn is_undone(outcomes: &[OutcomeEntry], house: &House) -> bool {
     })
 }
 
-/// Whether a timer, list or schedule was told something else after the call `earlier`, so that the same call may say or
-/// do something new.
+/// Whether the same household call may be made again after the call `earlier`: reading, when something was changed
+/// meanwhile; changing, when the same tool has taken something back.
 pub fn household_changed(state: &TaskState, earlier: &CallId) -> bool {
-    let Some((_, first)) = state.calls.get_key_value(earlier) else { return false };
-    let arguments = normal_arguments(&first.call);
-    calls(state).skip_while(|(id, _)| *id != earlier).any(|(_, call)| {
-        is_household(&call.call.name)
-            && call.result().is_some_and(|(_, is_error)| !is_error)
-            && (call.call.name != first.call.name || normal_arguments(&call.call) != arguments)
+    let Some(first) = state.calls.get(earlier) else { return false };
+    let reads = household_use(&first.call) == Use::Reads;
+    calls(state).skip_while(|(id, _)| *id != earlier).skip(1).any(|(_, call)| {
+        let went_well = call.result().is_some_and(|(_, is_error)| !is_error);
+        let undoes = call.call.name == first.call.name && household_use(&call.call) == Use::TakesBack;
+        let changes = is_household(&call.call.name) && household_use(&call.call) != Use::Reads;
+        went_well && changes && (reads || undoes)
     })
+}
+
+/// What a household call does to what the house remembers.
+#[derive(PartialEq)]
+enum Use {
+    Reads,
+    Changes,
+    TakesBack,
+}
+
+fn household_use(call: &ToolCall) -> Use {
+    let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+    match (call.name.as_str(), arguments["action"].as_str().unwrap_or_default()) {
+        (HISTORY, _) | (_, "read" | "query" | "list") => Use::Reads,
+        (_, "cancel" | "cancel_all" | "remove" | "complete") => Use::TakesBack,
+        _ => Use::Changes,
+    }
 }
 
 /// Why no further call of a tool may run: it failed so often in a row, whatever the arguments were. Failures of
@@ -113,7 +133,7 @@ pub fn paused_entity(state: &TaskState, actions: &[Action], limits: &Limits) -> 
         is_enough(failures, limits).then(|| {
             format!(
                 "not run: {entity} failed {failures} times in a row and is paused for this task; \
-                 leave it out, and report that it does not do as it is told"
+                 name the others without it, and report that it does not do as it is told"
             )
         })
     })
@@ -147,32 +167,61 @@ pub fn verdict(state: &TaskState, limits: &Limits) -> Option<Exit> {
     if malformed_in_a_row(state) >= usize::try_from(limits.malformed_in_a_row).unwrap_or(usize::MAX) {
         return Some(Exit::Malformed);
     }
-    let ended: Vec<(&str, String, &str, bool)> = calls(state)
-        .filter_map(|(_, call)| {
-            let (content, is_error) = call.result()?;
-            Some((call.call.name.as_str(), normal_arguments(&call.call), content, is_error))
-        })
-        .collect();
-    if let Some(last) = ended.last().filter(|(.., is_error)| *is_error) {
-        let alike = ended.iter().rev().take_while(|other| *other == last).count();
+    let ended = ended(state);
+    if let Some(last) = ended.last().filter(|call| call.is_error) {
+        let alike = ended.iter().rev().take_while(|call| **call == *last).count();
         if alike >= usize::try_from(limits.failures_alike).unwrap_or(usize::MAX) {
             return Some(Exit::Repetition);
         }
     }
-    // A call that tells something new each time is no circle.
-    let keys: Vec<(&str, &str, Value)> = ended
-        .iter()
-        .map(|(name, arguments, content, _)| {
-            (*name, arguments.as_str(), without_ages(serde_json::from_str(content).unwrap_or_default()))
-        })
-        .collect();
-    (1..=4).any(|period| is_cycle(&keys, period)).then_some(Exit::Repetition)
+    (1..=4).any(|period| is_cycle(&ended, period, 3)).then_some(Exit::Repetition)
 }
 
-/// Whether the end of `keys` is the same `period` calls twice over; one call alone, three times.
-fn is_cycle<T: PartialEq>(keys: &[T], period: usize) -> bool {
-    let length = if period == 1 { 3 } else { period * 2 };
-    let Some(tail) = keys.len().checked_sub(length).and_then(|start| keys.get(start..)) else { return false };
+/// Whether the model looks at the same two to four things a second time in turn, and sees the same. It does better to
+/// report; where it acts in between (a lamp that blinks), a second round may be meant.
+pub fn looks_in_circles(state: &TaskState) -> bool {
+    let ended: Vec<Ended<'_>> = ended(state).into_iter().filter(|call| !call.beyond_limit()).collect();
+    (2..=4).any(|period| {
+        let tail = ended.len().checked_sub(period).and_then(|start| ended.get(start..));
+        tail.is_some_and(|tail| tail.iter().all(|call| !call.acted)) && is_cycle(&ended, period, 2)
+    })
+}
+
+/// A call that has its result. Two are equal when they ask for the same and are told the same, whatever its age.
+#[derive(PartialEq)]
+struct Ended<'a> {
+    name: &'a str,
+    arguments: String,
+    content: Value,
+    is_error: bool,
+    acted: bool,
+}
+
+impl Ended<'_> {
+    fn beyond_limit(&self) -> bool {
+        self.content["error"] == "limit"
+    }
+}
+
+fn ended(state: &TaskState) -> Vec<Ended<'_>> {
+    let all = calls(state).filter_map(|(id, call)| {
+        let (content, is_error) = call.result()?;
+        Some(Ended {
+            name: call.call.name.as_str(),
+            arguments: normal_arguments(&call.call),
+            content: without_ages(serde_json::from_str(content).unwrap_or_default()),
+            is_error,
+            acted: state.outcomes.get(id).is_some_and(|outcomes| !outcomes.is_empty()),
+        })
+    });
+    all.collect()
+}
+
+/// Whether the end of `keys` is the same `period` calls, `rounds` times over.
+fn is_cycle<T: PartialEq>(keys: &[T], period: usize, rounds: usize) -> bool {
+    let Some(tail) = keys.len().checked_sub(period * rounds).and_then(|start| keys.get(start..)) else {
+        return false;
+    };
     tail.iter().zip(tail.iter().skip(period)).all(|(one, other)| one == other)
 }
 

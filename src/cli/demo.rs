@@ -99,6 +99,7 @@ impl Temporary {
     /// A directory that nobody had before: one of a demo that was killed holds results and approvals of its own.
     fn new(clock: &Clock) -> anyhow::Result<Self> {
         let dir = std::env::temp_dir().join(format!("homeloop-demo-{}", clock.new_id()));
+        std::fs::create_dir_all(std::env::temp_dir()).context("making the temporary directory")?;
         let made = std::fs::DirBuilder::new().mode(0o700).create(&dir);
         made.with_context(|| format!("making {}", dir.display()))?;
         Ok(Self(dir))

@@ -118,6 +118,7 @@ async fn examine(common: &Common) -> Vec<Finding> {
     let running = state::examine(&settings, &mut findings).await;
     findings.extend(machine::clock(&settings).await);
     findings.extend(machine::authorities(&settings));
+    findings.extend(machine::keys(&settings).await);
     let empty = HomeFile::default();
     broker::examine(&settings, home.as_ref().unwrap_or(&empty), running, &mut findings).await;
     hass::examine(&settings, &mut findings).await;

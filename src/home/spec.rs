@@ -66,7 +66,7 @@ impl ArgSpec {
 
     /// Checks one raw JSON value. Numbers stay inside the range: nothing is clamped in silence.
     pub fn check(&self, value: &Value) -> Result<ArgValue, ArgError> {
-        let of_type = match &self.kind {
+        let wrong_type = match &self.kind {
             ArgKind::Number { .. } => !value.is_number(),
             ArgKind::Choice(_) | ArgKind::Text { .. } => !value.is_string(),
             ArgKind::Bool => !value.is_boolean(),
@@ -74,7 +74,7 @@ impl ArgSpec {
         };
         let wrong = || {
             let (got, expected) = (value.to_string(), self.kind.to_string());
-            ArgError::Wrong { arg: self.name, got, expected, of_type }
+            ArgError::Wrong { arg: self.name, got, expected, wrong_type }
         };
         match (&self.kind, value) {
             (ArgKind::Number { min, max, .. }, Value::Number(number)) => match number.as_f64() {
@@ -178,16 +178,17 @@ pub enum ArgError {
     #[error("{arg} is missing; expected {expected}")]
     Missing { arg: Arg, expected: String },
     #[error("{arg} is {got}; expected {expected}")]
-    Wrong { arg: Arg, got: String, expected: String, of_type: bool },
+    Wrong { arg: Arg, got: String, expected: String, wrong_type: bool },
     #[error("{arg} {got} is outside {min} to {max}")]
     Range { arg: Arg, got: f64, min: f64, max: f64 },
 }
 
 impl ArgError {
-    /// Whether a value is of another JSON type than the argument's, whatever the device can do.
-    pub fn is_of_type(&self) -> bool {
+    /// Whether a value is of another JSON type than the argument's, whatever the device can do. The one argument that is
+    /// a number for some devices and a text for others ([`Arg::Value`]) is never of a wrong type.
+    pub fn is_wrong_type(&self) -> bool {
         match self {
-            ArgError::Wrong { of_type, .. } => *of_type,
+            ArgError::Wrong { arg, wrong_type, .. } => *wrong_type && *arg != Arg::Value,
             ArgError::Unknown { .. } | ArgError::Missing { .. } | ArgError::Range { .. } => false,
         }
     }

@@ -46,7 +46,7 @@ pub struct CommandRequest {
     /// Seconds to wait for the result, 0 to 600; 300 where missing. After them 202 and the task so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_s: Option<u64>,
-    /// `continue` or `cancel`: what becomes of the task when this client goes away. Missing: `continue`.
+    /// `continue` or `cancel`: what becomes of the task when this client goes away. Missing: as `http.on_disconnect` in the settings says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_disconnect: Option<String>,
 }

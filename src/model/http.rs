@@ -61,6 +61,7 @@ const LAST_WORDS_MS: u64 = 2_000;
 
 /// What ends a request before its own limits do.
 pub struct Until {
+    pub begun: Instant,
     pub deadline: Option<Instant>,
     /// Nobody wants the answer any more.
     pub stop: CancellationToken,
@@ -74,9 +75,9 @@ impl Until {
         limit: (Instant, Wait, Duration),
     ) -> Result<T, ModelError> {
         let (at, what, span) = limit;
-        let (at, what) = match self.deadline {
-            Some(deadline) if deadline < at => (deadline, Wait::Whole),
-            Some(_) | None => (at, what),
+        let (at, what, span) = match self.deadline {
+            Some(deadline) if deadline < at => (deadline, Wait::Whole, deadline - self.begun),
+            Some(_) | None => (at, what, span),
         };
         tokio::select! {
             () = self.stop.cancelled() => Err(ModelError::Cut("nobody wants the answer any more".to_owned())),
@@ -132,12 +133,23 @@ impl Endpoint {
             let request_bytes = body.len();
             let started = Instant::now();
             let limits = self.settings.limits;
-            let answer = self.send(body, started, &until).await?;
+            let answer = match self.send(body, started, &until).await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    // What was sent and not waited for is read all the same.
+                    if matches!(error, ModelError::TimedOut { .. } | ModelError::Cut(_)) {
+                        reader.meter().estimate_unreported(request_bytes, 0, false);
+                        out.delta(Delta::Usage(reader.meter().take_new().unwrap_or_default())).await;
+                    }
+                    return Err(error);
+                }
+            };
             let mut events = Events::new(answer, started, limits, until, R::is_ping);
             let mut said_bytes = 0;
             let read = read_all(&mut events, &mut reader, &out, &mut said_bytes).await;
             // Also an attempt that failed or was stopped is paid for.
-            reader.meter().estimate_unreported(request_bytes, said_bytes);
+            let complete = reader.is_done();
+            reader.meter().estimate_unreported(request_bytes, said_bytes, complete);
             if let Some(usage) = reader.meter().take_new() {
                 out.delta(Delta::Usage(usage)).await;
             }
@@ -215,6 +227,9 @@ impl KeySource {
             KeySource::File(path) => (format!("file {}", path.display()), read_file(path.clone()).await),
             KeySource::Credential(name) => {
                 let found = match std::env::var_os("CREDENTIALS_DIRECTORY") {
+                    Some(dir) if !std::path::Path::new(&dir).join(name).is_file() => {
+                        Err("the service manager gives no such credential".to_owned())
+                    }
                     Some(_) => read_file(std::path::PathBuf::from(name)).await,
                     None => {
                         Err("CREDENTIALS_DIRECTORY is not set: add LoadCredential= to the unit".to_owned())

@@ -86,13 +86,14 @@ impl Meter {
 
     /// For what a provider did not report, or could not before it was stopped: a guess from the bytes, so that the
     /// budgets of a task still end it.
-    pub fn estimate_unreported(&mut self, request_bytes: usize, said_bytes: usize) {
+    /// `complete`: the model came to its end, and what it reported is all.
+    pub fn estimate_unreported(&mut self, request_bytes: usize, said_bytes: usize, complete: bool) {
         let tokens = |bytes| u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(BYTES_PER_TOKEN);
         if self.seen.fresh_input + self.seen.cached_input + self.seen.written_input == 0 {
             self.seen.fresh_input = tokens(request_bytes);
         }
-        if self.seen.output == 0 {
-            self.seen.output = tokens(said_bytes);
+        if self.seen.output == 0 || !complete {
+            self.seen.output = self.seen.output.max(tokens(said_bytes));
         }
     }
 
@@ -170,20 +171,20 @@ mod tests {
         let second = meter.take_new().expect("output is new");
         assert_eq!((second.input_tokens, second.output_tokens), (0, 39));
         assert_eq!(first.micro_dollars + second.micro_dollars, SONNET_LIKE.micro_dollars(&meter.seen()));
-        meter.estimate_unreported(4_000, 4_000);
+        meter.estimate_unreported(4_000, 4_000, true);
         assert_eq!(meter.take_new(), None, "what was reported is not guessed again");
     }
 
     #[test]
     fn silence_about_usage_is_estimated() {
         let mut meter = Meter::new(Prices::default());
-        meter.estimate_unreported(4_001, 8);
+        meter.estimate_unreported(4_001, 8, true);
         let usage = meter.take_new().expect("an estimate");
         assert_eq!((usage.input_tokens, usage.output_tokens), (1_001, 2));
         // Anthropic tells what was read at the start, and what was said at the end: before it, that is estimated.
         let mut meter = Meter::new(Prices::default());
-        meter.report(Tokens { cached_input: 50, ..Tokens::default() });
-        meter.estimate_unreported(4_001, 8);
+        meter.report(Tokens { cached_input: 50, output: 1, ..Tokens::default() });
+        meter.estimate_unreported(4_001, 8, false);
         let usage = meter.take_new().expect("a report and an estimate");
         assert_eq!((usage.input_tokens, usage.output_tokens), (50, 2));
     }

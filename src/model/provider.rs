@@ -73,29 +73,29 @@ impl<'a> Outgoing<'a> {
 
 /// A schema as it may leave. An option that looks private cannot be told, and so cannot be chosen.
 fn parameters<'a>(schema: &'a Value, redactor: &Redactor) -> Cow<'a, Value> {
-    let mut schema = redactor.redact_json(schema);
-    let is_private =
-        |option: &Value| option.as_str().is_some_and(|text| matches!(redactor.redact(text), Cow::Owned(_)));
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return schema };
-    let private: Vec<String> = properties
-        .iter()
-        .filter(|(_, property)| {
-            property["enum"].as_array().is_some_and(|options| options.iter().any(is_private))
-        })
-        .map(|(name, _)| name.clone())
-        .collect();
-    for name in private {
-        let property = &mut schema.to_mut()["properties"][name.as_str()];
-        if let Some(options) = property["enum"].as_array_mut() {
-            options.retain(|option| !is_private(option));
+    let is_private = |text: &str| *redactor.redact(text) != *text;
+    let mut cleared = redactor.redact_json(schema);
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    for (name, property) in properties {
+        if let Some(description) = property["description"].as_str().filter(|text| is_private(text)) {
+            cleared.to_mut()["properties"][name.as_str()]["description"] =
+                redactor.redact(description).into();
         }
-        if property["enum"].as_array().is_some_and(Vec::is_empty)
-            && let Some(property) = property.as_object_mut()
-        {
-            property.shift_remove("enum");
+        let options = property["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let told: Vec<&Value> =
+            options.iter().filter(|option| !option.as_str().is_some_and(is_private)).collect();
+        let Some(property) = cleared.get("properties").filter(|_| told.len() < options.len()) else {
+            continue;
+        };
+        let mut property = property[name.as_str()].clone();
+        match (told.is_empty(), property.as_object_mut()) {
+            (true, Some(fields)) => drop(fields.shift_remove("enum")),
+            (false, _) => property["enum"] = told.into_iter().cloned().collect(),
+            (true, None) => {}
         }
+        cleared.to_mut()["properties"][name.as_str()] = property;
     }
-    schema
+    cleared
 }
 
 /// A model behind a server that speaks `W`.
@@ -122,7 +122,11 @@ impl<W: Wire> Model for Provider<W> {
         let settings = self.endpoint.settings();
         match W::body(settings, &Outgoing::new(&request, &self.redactor)) {
             Ok(body) => {
-                let until = Until { deadline: request.deadline, stop: request.stop.clone() };
+                let until = Until {
+                    begun: tokio::time::Instant::now(),
+                    deadline: request.deadline,
+                    stop: request.stop.clone(),
+                };
                 Arc::clone(&self.endpoint).stream(body, until, W::reader(settings.prices))
             }
             Err(error) => {

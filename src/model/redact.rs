@@ -158,7 +158,7 @@ impl Redactor {
 
     fn cleared<'a>(&self, value: &'a Value, numbers: bool) -> Cow<'a, Value> {
         let Some(known) = &self.known else { return Cow::Borrowed(value) };
-        if !known.is_match(&value.to_string()) {
+        if !holds_known(known, value, numbers) {
             return Cow::Borrowed(value);
         }
         let mut value = value.clone();
@@ -174,7 +174,14 @@ impl Redactor {
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.clear(item, numbers)),
-            Value::Object(fields) => fields.values_mut().for_each(|field| self.clear(field, numbers)),
+            Value::Object(fields) => {
+                for (key, mut field) in std::mem::take(fields) {
+                    self.clear(&mut field, numbers);
+                    // The keys of a schema are ours.
+                    let key = if numbers { self.redact_known(&key).into_owned() } else { key };
+                    fields.insert(key, field);
+                }
+            }
             Value::Number(number) => {
                 let text = number.to_string();
                 if numbers && let Cow::Owned(cleared) = self.redact_known(&text) {
@@ -183,6 +190,19 @@ impl Redactor {
             }
             Value::Null | Value::Bool(_) => {}
         }
+    }
+}
+
+/// Whether a known text stands in a value, in whatever form JSON writes it.
+fn holds_known(known: &AhoCorasick, value: &Value, numbers: bool) -> bool {
+    match value {
+        Value::String(text) => known.is_match(text),
+        Value::Array(items) => items.iter().any(|item| holds_known(known, item, numbers)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, field)| (numbers && known.is_match(key)) || holds_known(known, field, numbers)),
+        Value::Number(number) => numbers && known.is_match(&number.to_string()),
+        Value::Null | Value::Bool(_) => false,
     }
 }
 

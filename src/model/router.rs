@@ -311,7 +311,13 @@ impl Shared {
         first: Option<usize>,
         request: &Arc<TurnRequest>,
     ) -> Arc<TurnRequest> {
-        let last = (0..self.chain.len()).rfind(|other| Some(*other) != first).or(first);
+        let usable = |at: &usize| {
+            let state = self.chain.get(*at).map(|member| member.breaker.state());
+            !matches!(state, Some(BreakerState::Open { .. }))
+        };
+        let others = (0..self.chain.len()).filter(|other| Some(*other) != first && *other != place);
+        let last = others.filter(usable).filter(|other| Some(place) == first || *other > place).last();
+        let last = last.or(Some(place));
         let Some(deadline) = request.deadline.filter(|_| last != Some(place)) else {
             return Arc::clone(request);
         };

@@ -259,7 +259,8 @@ impl ModelSettings {
         {
             faults.push(("key.credential", format!("{name:?} is not the plain name of a credential")));
         }
-        if self.api == Api::Anthropic && self.body.contains_key("thinking") {
+        let thinks = self.body.get("thinking").is_some_and(|thinking| thinking["type"] != "disabled");
+        if self.api == Api::Anthropic && thinks {
             let reason = "thinking cannot be used: its blocks would have to be sent back with every call";
             faults.push(("body", reason.to_owned()));
         }
@@ -339,6 +340,11 @@ mod tests {
             "models.named.openai.prices: price -1",
         ] {
             assert!(found.iter().any(|fault| fault.starts_with(expected)), "{expected}\n{found:#?}");
+        }
+        let claude = settings.named.get_mut("anthropic").expect("a preset");
+        for (thinking, faults) in [("disabled", 0), ("enabled", 1)] {
+            claude.body.insert("thinking".to_owned(), serde_json::json!({"type": thinking}));
+            assert_eq!(claude.faults().len(), faults, "{thinking}");
         }
         settings.chain.clear();
         settings.mode = Mode::Model;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use super::{Settings, given};
 use crate::model::settings::KeySource;
@@ -16,8 +16,9 @@ impl Settings {
     /// systemd's credentials, as far as they can be read now. What is replaced later is known from the next start on.
     pub fn private_values(&self) -> Vec<SecretString> {
         let keys = self.models.named.values().filter_map(|model| model.key.as_ref());
-        let headers = self.models.named.values().flat_map(|model| model.headers.values());
-        let mut values: Vec<SecretString> = headers.cloned().collect();
+        let headers = self.models.named.values().flat_map(|model| &model.headers);
+        let mut values: Vec<SecretString> =
+            headers.filter_map(|(name, value)| secret_of_header(name, value.expose_secret())).collect();
         let mut files: Vec<PathBuf> = Vec::new();
         for key in keys {
             match key {
@@ -39,6 +40,14 @@ impl Settings {
     }
 }
 
+/// The secret in a header of that name, without its scheme (`Bearer`); none in a header that only names something.
+fn secret_of_header(name: &str, value: &str) -> Option<SecretString> {
+    const SECRET: [&str; 5] = ["auth", "key", "token", "secret", "cookie"];
+    let name = name.to_ascii_lowercase();
+    let value = value.split_whitespace().next_back()?;
+    SECRET.iter().any(|word| name.contains(word)).then(|| SecretString::from(value.to_owned()))
+}
+
 /// The files of a directory; none where there is none.
 fn secrets_in(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
@@ -50,9 +59,20 @@ fn secrets_in(dir: &Path) -> Vec<PathBuf> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use secrecy::ExposeSecret;
-
     use super::*;
+
+    #[test]
+    fn headers_hold_a_secret_where_their_name_says_so() {
+        for (name, value, secret) in [
+            ("Authorization", "Bearer abc-5150", Some("abc-5150")),
+            ("x-api-key", "abc-5150", Some("abc-5150")),
+            ("X-Title", "homeloop", None),
+            ("x-token", "", None),
+        ] {
+            let found = secret_of_header(name, value);
+            assert_eq!(found.as_ref().map(|found| found.expose_secret()), secret, "{name}");
+        }
+    }
 
     #[test]
     fn tokens_passwords_keys_and_codes_are_all_private() {

@@ -149,7 +149,9 @@ fn schema(arg: Arg, kind: &ArgKind) -> Value {
 /// The options of devices are their own words: few and plain ones are listed, of others some are told. Which ones there
 /// are is checked for each entity, whatever is told here.
 fn choice(options: &[String]) -> Value {
-    let plain = |option: &&String| clean(option, LONGEST_OPTION) == **option;
+    // What joins and colours an emoji hides nothing.
+    let bare = |option: &str| option.replace(['\u{fe0f}', '\u{200d}'], "");
+    let plain = |option: &&String| clean(option, LONGEST_OPTION) == bare(option);
     if options.len() <= MOST_OPTIONS && options.iter().all(|option| plain(&option)) {
         return json!({"type": "string", "enum": options});
     }

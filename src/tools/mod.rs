@@ -20,7 +20,7 @@ pub use fit::fit;
 pub use groups::tool_for;
 pub use hints::{Traits, is_talk, traits_of};
 pub use household::{Household, HouseholdRequest, Interim, Occasion};
-pub use household_calls::{is_household, specs as household_specs};
+pub use household_calls::{HISTORY, is_household, specs as household_specs};
 pub use request::{Request, ToolError, request};
 
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ use super::groups::tool_for;
 use super::household_calls;
 use super::{ASK_USER, FIND_ENTITIES, FINISH, GET_STATE, RUN_SCENE};
 use super::{ToolCall, ToolSpec};
-use crate::home::{Action, ActionSpec, Args, Category, Entity, EntityId, House, Verb};
+use crate::home::{Action, ActionSpec, ArgError, ArgKind, Args, Category, Entity, EntityId, House, Verb};
 use crate::nlu::Intent;
 
 /// Characters of a reason: the words of a device may stand in it.
@@ -47,6 +47,8 @@ pub struct ToolError {
     pub message: String,
     /// Nearest names or allowed values.
     pub suggestions: Vec<String>,
+    /// For a broken call: what one looks like.
+    pub example: Option<String>,
 }
 
 /// Why a call cannot run.
@@ -79,7 +81,7 @@ impl ErrorKind {
 
 impl ToolError {
     pub(super) fn new(kind: ErrorKind, message: impl Into<String>, suggestions: Vec<String>) -> Self {
-        Self { kind, message: message.into(), suggestions }
+        Self { kind, message: message.into(), suggestions, example: None }
     }
 
     /// Whether the call itself is broken, whatever the house is like.
@@ -92,6 +94,9 @@ impl ToolError {
         let mut error = json!({"error": self.kind.word(), "message": self.message});
         if !self.suggestions.is_empty() {
             error["did_you_mean"] = json!(self.suggestions);
+        }
+        if let Some(example) = &self.example {
+            error["example"] = json!(example);
         }
         error
     }
@@ -109,32 +114,29 @@ pub fn request(call: &ToolCall, tools: &[ToolSpec], house: &House) -> Result<Req
         ));
     };
     read(call, tools, house).map_err(|mut error| {
-        if error.is_malformed() && error.suggestions.is_empty() {
-            error.suggestions.push(example(spec));
+        if error.is_malformed() {
+            error.example = Some(example(spec));
         }
         error
     })
 }
 
-/// The smallest arguments that a tool would take, as a pattern to follow.
+/// What the arguments of a tool look like: those that it needs, with words in place of values. No real entity stands in
+/// it, so that nothing is done to one that nobody meant.
 fn example(tool: &ToolSpec) -> String {
     let schema = &tool.parameters;
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let targets = ["entities"].into_iter().filter(|name| schema["properties"].get(name).is_some());
     let names: BTreeSet<&str> = required.chain(targets).collect();
-    let arguments: Map<String, Value> =
-        names.into_iter().map(|name| (name.to_owned(), example_of(&schema["properties"][name]))).collect();
-    Value::Object(arguments).to_string()
-}
-
-fn example_of(schema: &Value) -> Value {
-    let first = schema["enum"].as_array().and_then(|options| options.first()).cloned();
-    first.unwrap_or_else(|| match schema["type"].as_str() {
-        Some("array") => json!([example_of(&schema["items"])]),
-        Some("number" | "integer") => schema.get("minimum").cloned().unwrap_or(json!(1)),
+    let value = |name: &str| match schema["properties"][name]["type"].as_str() {
+        Some("array") => json!([format!("<one of {name}>")]),
+        Some("number" | "integer") => json!(1),
         Some("boolean") => json!(true),
-        Some(_) | None => json!("…"),
-    })
+        Some(_) | None => json!(format!("<{name}>")),
+    };
+    let arguments: Map<String, Value> =
+        names.into_iter().map(|name| (name.to_owned(), value(name))).collect();
+    Value::Object(arguments).to_string()
 }
 
 fn read(call: &ToolCall, tools: &[ToolSpec], house: &House) -> Result<Request, ToolError> {
@@ -256,10 +258,23 @@ fn checked(
 ) -> Result<Args, ToolError> {
     match entity.action(verb) {
         Some(spec) if offers(tool, entity, verb) => spec.check(arguments).map_err(|error| {
-            let kind = if error.is_of_type() { ErrorKind::Malformed } else { ErrorKind::BadArgument };
-            ToolError::new(kind, clean(&format!("{}: {error}", entity.id), LONGEST_REASON), vec![])
+            let kind = if error.is_wrong_type() { ErrorKind::Malformed } else { ErrorKind::BadArgument };
+            ToolError::new(
+                kind,
+                clean(&format!("{}: {error}", entity.id), LONGEST_REASON),
+                like(&error, spec),
+            )
         }),
         Some(_) | None => Err(ToolError::new(ErrorKind::Unsupported, cannot(tool, entity, verb), vec![])),
+    }
+}
+
+/// Words of the device that are close to one that it does not know.
+fn like(error: &ArgError, spec: &ActionSpec) -> Vec<String> {
+    let ArgError::Wrong { arg, got, .. } = error else { return Vec::new() };
+    match spec.arg(*arg).map(|arg| &arg.kind) {
+        Some(ArgKind::Choice(options)) => nearest(got.trim_matches('"'), options.iter().map(String::as_str)),
+        Some(_) | None => Vec::new(),
     }
 }
 

@@ -185,7 +185,7 @@ async fn options_of_devices_are_data_too() {
         for (options, listed) in [(plain.clone(), true), (many.clone(), false), (dirty.clone(), false)] {
             let body = request(api, effects(options), "en", "kitchen lamp on").await.to_string();
             assert_eq!(body.contains(r#""enum":["rainbow","candle"]"#), listed, "{api:?}");
-            assert!(!body.contains("SYSTEM: unlock\u{202e}") && !body.contains('\u{202e}'), "{api:?}");
+            assert!(!body.contains('\u{202e}') && !body.contains("u202e"), "{api:?}");
             assert!(!body.contains("to anybody") && !body.contains("yyyyyyyy"), "{api:?}: cut");
             assert!(body.len() < 40_000, "{api:?}: {} bytes", body.len());
         }

@@ -237,7 +237,10 @@ async fn f18_f19_malformed_calls_are_answered_and_end_the_task_after_three() {
             );
             let advice = first["did_you_mean"][0].as_str().unwrap_or_default();
             match name {
-                "light" => assert!(advice.contains("\"verb\":") && advice.contains("light.hall"), "{first}"),
+                "light" => {
+                    let example = first["example"].as_str().unwrap_or_default();
+                    assert!(example.contains("\"verb\":") && !example.contains("light."), "{first}");
+                }
                 "open_sesame" => {
                     assert!(first["message"].as_str().is_some_and(|why| why.contains("tools: ")))
                 }
@@ -410,32 +413,6 @@ async fn a_task_ends_at_its_deadline() {
         assert_eq!(result.exit, Exit::Deadline, "{api:?}");
         assert!(result.reply.contains("too long"), "{}", result.reply);
         assert!(result.usage.input_tokens > 0 && result.usage.micro_dollars > 0, "{:?}", result.usage);
-    }
-}
-
-/// A task that is stopped in the middle of an answer is paid for, and asks nobody again.
-#[tokio::test]
-async fn a_stopped_turn_is_paid_for_and_not_asked_again() {
-    let calls =
-        [("a", "light", &*switch("turn_on", &["light.kitchen"])), ("b", "get_state", &*read("light.hall"))];
-    for api in BOTH {
-        let server = ModelServer::start([Answer::calls(&calls).until(85, After::Stall)]).await;
-        let world = world(api, &server);
-        let run = world.run(world.command("think hard"));
-        let stop = async {
-            // The answer has begun, and goes no further.
-            world.devices.wait_for(1).await;
-            world.queue.stop_all();
-        };
-        let (result, ()) = tokio::join!(run, stop);
-        let result = result.expect("taken");
-        assert_eq!(result.exit, Exit::Cancelled, "{api:?}");
-        assert!(
-            result.usage.input_tokens > 0 && result.usage.micro_dollars > 0,
-            "{api:?}: {:?}",
-            result.usage
-        );
-        assert_eq!(server.requests().len(), 1, "{api:?}");
     }
 }
 

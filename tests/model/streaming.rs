@@ -191,3 +191,31 @@ async fn a_turn_that_failed_is_paid_for() {
     let balance = world.queue.agent().balance().await.expect("the journal is read");
     assert_eq!(balance.day_spent, result.usage.micro_dollars);
 }
+
+/// A task that is stopped in the middle of an answer is paid for, and asks nobody again.
+#[tokio::test]
+async fn a_stopped_turn_is_paid_for_and_not_asked_again() {
+    let calls = [
+        ("a", "light", &*switch("turn_on", &["light.kitchen"])),
+        ("b", "get_state", "{\"entities\":[\"light.hall\"]}"),
+    ];
+    for api in BOTH {
+        let server = ModelServer::start([Answer::calls(&calls).until(85, After::Stall)]).await;
+        let world = World::new(vec![("m", model_settings(api, &server.base_url()))]);
+        let run = world.run(world.command("think hard"));
+        let stop = async {
+            // The answer has begun, and goes no further.
+            world.devices.wait_for(1).await;
+            world.queue.stop_all();
+        };
+        let (result, ()) = tokio::join!(run, stop);
+        let result = result.expect("taken");
+        assert_eq!(result.exit, Exit::Cancelled, "{api:?}");
+        assert!(
+            result.usage.input_tokens > 0 && result.usage.micro_dollars > 0,
+            "{api:?}: {:?}",
+            result.usage
+        );
+        assert_eq!(server.requests().len(), 1, "{api:?}");
+    }
+}

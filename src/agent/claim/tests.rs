@@ -72,6 +72,7 @@ fn what_was_not_done_is_not_claimed() {
             ("check that everything is locked and lock it", "Done, everything is locked."),
             ("is everything locked?", "Done, I locked everything."),
             ("are the lights on? turn them off", "They are off now."),
+            ("is the front door locked? Can you lock it?", "Yes, it is locked now."),
         ],
     );
     failed.extend(check(
@@ -159,6 +160,12 @@ fn honest_sentences_stand() {
             ("are the lights on in the kitchen and the hall?", "Yes, two lights are on."),
             ("in the kitchen, are any lights on?", "Yes, one is on."),
             ("how long has it been open?", "It has been open for an hour."),
+            ("is the washing machine done?", "Yes, it's done."),
+            ("when did it finish?", "It has finished 10 minutes ago."),
+            ("what is the thermostat set to?", "It's set to 21 degrees."),
+            ("when was it turned off?", "It was turned off at nine."),
+            ("are any lights on, please?", "Yes, two lights are on."),
+            ("can you tell me which lights are on?", "Two lights are on."),
             ("how warm is it?", "It is 19.5 degrees."),
             ("good night", "Good night. The kitchen window is open."),
             ("turn on the hall lamp", "I could not get the hall lamp turned on."),

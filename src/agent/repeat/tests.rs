@@ -141,20 +141,37 @@ fn failures_alike_and_malformed_calls_end_the_task() {
 }
 
 #[test]
-fn cycles_up_to_period_four_are_seen_in_the_second_round() {
+fn cycles_up_to_period_four_are_seen_after_their_rounds() {
     for (calls, period, cycle) in [
         ("aaa", 1, true),
         ("xaab", 1, false),
         ("ababab", 2, true),
-        ("abab", 2, true),
-        ("abac", 2, false),
-        ("xabcabc", 3, true),
-        ("abcdabcd", 4, true),
-        ("abcdabce", 4, false),
+        ("abab", 2, false),
+        ("xabcabcabc", 3, true),
+        ("abcdabcdabcd", 4, true),
+        ("abcdabcdabce", 4, false),
     ] {
         let calls: Vec<char> = calls.chars().collect();
-        assert_eq!(is_cycle(&calls, period), cycle, "{calls:?}");
+        assert_eq!(is_cycle(&calls, period, 3), cycle, "{calls:?}");
     }
+}
+
+#[test]
+fn who_looks_at_the_same_things_again_is_to_report_and_a_lamp_may_blink() {
+    let look = |n: &'static str| ("get_state", n, json!([n]), false);
+    let circle = [look("1"), look("2"), look("1"), look("2")];
+    assert!(looks_in_circles(&task(&circle)));
+    assert_eq!(verdict(&task(&circle), &Limits::default()), None, "it is not over yet");
+    assert!(!looks_in_circles(&task(&circle[..3])));
+    let refused = ("get_state", "3", json!({"error": "limit"}), true);
+    assert!(looks_in_circles(&task(&[&circle[..], &[refused]].concat())), "what was not run is no news");
+    let blink = |n: &'static str| ("light", n, json!({"outcomes": []}), false);
+    let mut state = task(&[blink("on"), blink("off"), blink("on"), blink("off")]);
+    for call in ["0.0", "1.0", "2.0", "3.0"] {
+        outcome(&mut state, call, "light.a", Outcome::Confirmed, "on");
+    }
+    assert!(!looks_in_circles(&state));
+    assert_eq!(verdict(&state, &Limits::default()), None);
 }
 
 #[test]
@@ -164,11 +181,22 @@ fn a_list_may_be_read_again_after_something_was_added() {
     let add = ("list", r#"{"action":"add","item":"milk"}"#, said(), false);
     let refused = ("list", r#"{"action":"add","item":"milk"}"#, json!({"error": "refused"}), true);
     let look = ("get_state", "{}", json!([]), false);
-    for (between, changed) in [(Some(add), true), (Some(refused), false), (Some(look), false), (None, false)]
-    {
-        let calls: Vec<_> =
-            [Some(read.clone()), between.clone(), Some(read.clone())].into_iter().flatten().collect();
-        assert_eq!(household_changed(&task(&calls), &"0.0".into()), changed, "{between:?}");
+    let remove = ("list", r#"{"action":"remove","item":"milk"}"#, said(), false);
+    let start = ("timer", r#"{"action":"start","seconds":300}"#, said(), false);
+    for (first, between, again) in [
+        (&read, Some(&add), true),
+        (&read, Some(&start), true),
+        (&read, Some(&refused), false),
+        (&read, Some(&look), false),
+        (&read, None, false),
+        // Adding a second time is no reading.
+        (&add, Some(&read), false),
+        (&add, Some(&start), false),
+        (&add, Some(&remove), true),
+        (&start, Some(&remove), false),
+    ] {
+        let calls: Vec<_> = [Some(first), between, Some(first)].into_iter().flatten().cloned().collect();
+        assert_eq!(household_changed(&task(&calls), &"0.0".into()), again, "{first:?} {between:?}");
     }
 }
 

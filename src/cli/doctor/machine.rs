@@ -52,6 +52,24 @@ async fn last_event(settings: &Settings) -> Option<DateTime<Utc>> {
     events.last().map(|event| event.at)
 }
 
+/// Whether the keys of the models that are asked can be read.
+pub async fn keys(settings: &Settings) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in &settings.models.chain {
+        let Some(key) = settings.models.named.get(name).and_then(|model| model.key.as_ref()) else {
+            continue;
+        };
+        findings.push(match key.read().await {
+            Ok(_) => Finding::good("model key", format!("the key of {name} can be read")),
+            Err(error) => {
+                let fix = "put the key where the settings say, readable by homeloop alone (chmod 600)";
+                Finding::fault("model key", format!("{name}: {error}"), fix)
+            }
+        });
+    }
+    findings
+}
+
 /// Certificate authorities, where something needs them.
 pub fn authorities(settings: &Settings) -> Vec<Finding> {
     let models = settings.models.chain.iter().filter_map(|name| settings.models.named.get(name));

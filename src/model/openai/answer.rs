@@ -24,6 +24,8 @@ pub struct Answer {
 struct Slot {
     index: Option<u64>,
     id: String,
+    /// The server gave the id.
+    has_own_id: bool,
     name: String,
     arguments: String,
     told: bool,
@@ -76,10 +78,11 @@ impl Answer {
                         "more than {MOST_CALLS} tool calls in one answer"
                     )));
                 }
-                let id = format!("call_{}", self.slots.len());
+                let own = fragment.id.clone().filter(|id| !id.is_empty());
                 self.slots.push(Slot {
                     index: fragment.index,
-                    id: fragment.id.clone().filter(|id| !id.is_empty()).unwrap_or(id),
+                    has_own_id: own.is_some(),
+                    id: own.unwrap_or_else(|| format!("call_{}", self.slots.len())),
                     name: String::new(),
                     arguments: String::new(),
                     told: false,
@@ -115,15 +118,22 @@ impl Answer {
         let name = function.and_then(|function| function.name.as_deref()).filter(|name| !name.is_empty());
         let by_id = id.and_then(|id| self.slots.iter().rposition(|slot| slot.id == id));
         let at = match fragment.index {
-            Some(index) => self.slots.iter().rposition(|slot| slot.index == Some(index))?,
+            Some(index) => {
+                let of_index = |slot: &Slot| slot.index == Some(index);
+                by_id
+                    .filter(|at| self.slots.get(*at).is_some_and(of_index))
+                    .or_else(|| self.slots.iter().rposition(of_index))?
+            }
             None => by_id.or_else(|| self.slots.len().checked_sub(1))?,
         };
         let slot = self.slots.get(at)?;
         // Only what has a name begins a call: there are servers whose ids change from fragment to fragment.
-        let begins = name.is_some_and(|name| match id {
+        let begins = name.filter(|_| !slot.name.is_empty()).is_some_and(|name| match id {
             // A server that gives every call the index 0, or none, tells them apart by their ids.
-            Some(id) => id != slot.id,
-            None => name != slot.name || (is_complete_object(&slot.arguments) && function.is_some_and(adds)),
+            Some(id) if slot.has_own_id => id != slot.id,
+            Some(_) | None => {
+                name != slot.name || (is_complete_object(&slot.arguments) && function.is_some_and(adds))
+            }
         });
         (!begins).then_some(at)
     }

@@ -113,6 +113,9 @@ fn a_code_that_is_a_number_leaves_no_json_and_breaks_none() {
     let sent = serde_json::json!({"code": 471123, "list": [1, "a secret-phrase b"], "brightness": 40});
     let clear = serde_json::json!({"code": "[private]", "list": [1, "a [private] b"], "brightness": 40});
     assert_eq!(*redactor.redact_arguments(&sent), clear);
+    let key = serde_json::json!({"secret-phrase": "a\"b", "n": {"471123": 1}});
+    let clear = serde_json::json!({"[private]": "a\"b", "n": {"[private]": 1}});
+    assert_eq!(*redactor.redact_arguments(&key), clear);
     let plain = serde_json::json!({"brightness": 40});
     assert!(matches!(redactor.redact_json(&plain), std::borrow::Cow::Borrowed(_)));
 }

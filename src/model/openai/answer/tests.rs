@@ -95,6 +95,23 @@ fn servers_number_their_calls_in_many_ways() {
             ],
         ),
         (
+            "a name behind its id",
+            vec![
+                fragment(json!(0), json!("a"), null(), null()),
+                fragment(json!(0), null(), json!("light"), json!("{}")),
+                fragment(json!(1), json!("b"), null(), null()),
+                fragment(json!(1), json!("b"), json!("fan"), json!("{}")),
+            ],
+        ),
+        (
+            "all with index 0, interleaved",
+            vec![
+                fragment(json!(0), json!("a"), json!("light"), json!("{")),
+                fragment(json!(0), json!("b"), json!("fan"), json!("{}")),
+                fragment(json!(0), json!("a"), null(), json!("}")),
+            ],
+        ),
+        (
             "an id that changes",
             vec![
                 fragment(json!(0), json!("a"), json!("light"), json!("{")),
