@@ -5,6 +5,9 @@ use serde_json::json;
 use super::*;
 use crate::home::{ActionSpec, ArgValue, Device, EntityId, Name};
 
+mod mutants;
+mod wide;
+
 fn entity(id: &str, class: &str, name: &str) -> Entity {
     Entity {
         id: EntityId::parse(id).unwrap(),
@@ -185,16 +188,41 @@ fn lines() -> Vec<Line> {
     ]
 }
 
+/// One line, made out.
+struct Case {
+    entity: Entity,
+    action: Action,
+    state: State,
+    tier: Tier,
+    /// One of the rows that decide; "" where none does.
+    by: &'static str,
+}
+
+impl Case {
+    fn new(entity: Entity, verb: Verb, args: serde_json::Value, tier: Tier, by: &'static str) -> Self {
+        let action = action(&entity, verb, args);
+        Self { entity, action, state: state(""), tier, by }
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let line = |(id, class, name, verb, args, now, tier, by): Line| Case {
+        state: state(now),
+        ..Case::new(entity(id, class, name), verb, args, tier, by)
+    };
+    lines().into_iter().map(line).chain(wide::cases()).collect()
+}
+
 #[test]
 fn every_row_has_its_tier() {
-    // These two look at more than a line says; they have tests of their own.
-    let mut used: Vec<&str> = vec!["category", "scene of home assistant"];
-    for (id, class, name, verb, args, now, tier, by) in lines() {
-        let entity = entity(id, class, name);
-        let found = classify(&action(&entity, verb, args.clone()), &entity, &state(now));
-        let line = format!("{id} {class} {name} {verb} {args} {now}");
-        assert_eq!(found.tier, tier, "{line}");
+    let mut used: Vec<&str> = Vec::new();
+    for case in cases() {
+        let found = classify(&case.action, &case.entity, &case.state);
+        let Entity { device_class, name, category, .. } = &case.entity;
+        let line = format!("{} {device_class:?} {name} {category:?} {:?}", case.action, case.state.text());
+        assert_eq!(found.tier, case.tier, "{line}: {:?}", found.rows);
         let rows: Vec<&str> = found.rows.iter().map(|row| row.name).collect();
+        let by = case.by;
         assert!(if by.is_empty() { rows.is_empty() } else { rows.contains(&by) }, "{line}: {rows:?}");
         used.extend(rows);
     }
