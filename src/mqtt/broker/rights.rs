@@ -87,12 +87,16 @@ impl Rights {
 }
 
 #[cfg(test)]
+mod deploy;
+
+#[cfg(test)]
+fn rights() -> Rights {
+    Rights { topics: Topics::new("homeloop/home").unwrap(), discovery_prefix: "homeassistant".into() }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    fn rights() -> Rights {
-        Rights { topics: Topics::new("homeloop/home").unwrap(), discovery_prefix: "homeassistant".into() }
-    }
 
     fn plug() -> Role {
         Role::Device(DeviceRights { trees: vec!["shellies/plug-1".into()], announces: Announces::OwnNode })
