@@ -91,6 +91,11 @@ impl Devices {
         self.behaviours.lock().unwrap().get(id).copied().unwrap_or(Behaviour::Obey)
     }
 
+    /// What a device reports that did not do as it was told: how it is, not what the house believes.
+    fn really(&self, id: &EntityId) -> Option<String> {
+        self.truth.lock().unwrap().get(id).cloned()
+    }
+
     async fn play(self: Arc<Self>, id: EntityId, effect: Effect, behaviour: Behaviour) {
         let value = |value: &str| Update::value(value.to_owned());
         let done = || {
@@ -113,13 +118,11 @@ impl Devices {
             }
             Behaviour::Silent => done(),
             Behaviour::Refuse => {
-                let old =
-                    self.house.read().state(id.as_str()).and_then(|state| state.text().map(str::to_owned));
+                let old = self.really(&id);
                 self.report(&id, &value(old.as_deref().unwrap_or("unknown")), true);
             }
             Behaviour::Revert => {
-                let old =
-                    self.house.read().state(id.as_str()).and_then(|state| state.text().map(str::to_owned));
+                let old = self.really(&id);
                 if let Some(passing) = effect.passing {
                     self.report(&id, &value(passing), true);
                 }
