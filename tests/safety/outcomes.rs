@@ -101,6 +101,19 @@ async fn b16_what_is_offline_gets_nothing() {
     world.devices.report(&EntityId::parse("light.kitchen").unwrap(), &offline, true);
     let outcomes = world.act(&[action("light.kitchen", Verb::TurnOn)]).await;
     assert_eq!(told(&outcomes[0]), (Outcome::NotSent, Some("offline")));
+    // What a person approved is not kept for later either: it is over, and the lock that comes back stays as it is.
+    let lock = EntityId::parse("lock.front").unwrap();
+    let approval = world.ask("t", &[action("lock.front", Verb::Unlock)]).await;
+    world.devices.report(&lock, &offline, true);
+    world.approve(&approval).await.unwrap();
+    let outcomes = world.carry_out(&approval).await.unwrap();
+    assert_eq!(told(&outcomes[0]), (Outcome::NotSent, Some("offline")));
+    let online = Update { availability: Some(homeloop::home::Availability::Online), ..Update::default() };
+    for id in ["light.kitchen", "lock.front"] {
+        world.devices.report(&EntityId::parse(id).unwrap(), &online, true);
+    }
+    tokio::time::advance(Duration::from_secs(600)).await;
+    assert_eq!(world.carry_out(&approval).await.unwrap(), outcomes, "told again, not done again");
     assert_eq!(world.sent(), 0);
 }
 
