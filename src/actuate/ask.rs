@@ -4,6 +4,7 @@
 //! The rules are in `policy::approval`; here they meet the store, the clock and the house. Publishing a question is
 //! for those who listen to [`Door::approval_changes`].
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -12,11 +13,12 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use super::approvals::{LOOK, PendingLimits, StoreError, Stored, Swap};
 use super::door::{Door, lock};
 use super::perform::is_live;
-use super::plan::Plan;
-use super::shown::NOBODY_HOME;
-use crate::home::{Action, Availability, EntityId};
+use super::plan::{Plan, PlanLeaf};
+use super::shown::{NOBODY_HOME, TWIN};
+use crate::home::{Action, Availability, Entity, EntityId};
 use crate::policy::{
     Approval, ApprovalState, Decided, Decision, Edge, Moment, Principal, Requester, Snapshot, Verdict,
+    looks_alike,
 };
 
 /// The command behind a question.
@@ -136,7 +138,7 @@ impl Door {
             policy_version: plan.policy_version().to_owned(),
             device_hash: plan.device_hash().to_owned(),
             tier: decided.tier(),
-            reasons: self.reasons(decided),
+            reasons: self.reasons(plan, decided),
             taint: question.taint.map(str::to_owned),
             precondition: self.snapshots(plan),
             match_code: format!("{:02}", self.clock.random() % 100),
@@ -152,13 +154,31 @@ impl Door {
         }
     }
 
-    /// The reasons of the decision, and that nobody is home where that is known.
-    fn reasons(&self, decided: &Decided) -> Vec<String> {
+    /// The reasons of the decision, and what should make a person look twice: that nobody is home, and names that look
+    /// like a target's.
+    fn reasons(&self, plan: &Plan, decided: &Decided) -> Vec<String> {
         let mut reasons = decided.reasons();
+        reasons.extend(self.twins(plan).into_iter().map(|twin| format!("{twin}{TWIN}")));
         if self.facts(&self.policy()).somebody_home == Some(false) {
             reasons.push(NOBODY_HOME.to_owned());
         }
         reasons
+    }
+
+    /// Other entities that can do the same and whose name a person could take for a target's.
+    fn twins(&self, plan: &Plan) -> BTreeSet<EntityId> {
+        let house = self.house.read();
+        let could_be = |leaf: &PlanLeaf, other: &Entity| {
+            other.domain() == leaf.action.entity.domain()
+                && other.action(leaf.action.verb).is_some()
+                && plan.leaves().iter().all(|target| target.action.entity != other.id)
+                && looks_alike(&leaf.name, &other.name)
+        };
+        house
+            .entities()
+            .filter(|other| plan.leaves().iter().any(|leaf| could_be(leaf, other)))
+            .map(|other| other.id.clone())
+            .collect()
     }
 
     fn snapshots(&self, plan: &Plan) -> Vec<Snapshot> {

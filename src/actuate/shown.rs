@@ -16,6 +16,9 @@ const WHEN: usize = 200;
 /// The reason of an approval that was asked while nobody was home.
 pub(super) const NOBODY_HOME: &str = "nobody is home";
 
+/// Follows the id of an entity that a person could take for a target, as a reason of an approval.
+pub(super) const TWIN: &str = " has a name that looks the same";
+
 /// One question as every channel shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shown {
@@ -64,7 +67,9 @@ impl Shown {
         });
         let taint = approval.taint.as_deref().map(|source| format!("{}{}", words.taint, clean(source, NAME)));
         let away = approval.reasons.iter().any(|reason| reason == NOBODY_HOME).then(|| words.away.to_owned());
-        let warnings = schedule.into_iter().chain(away).chain(taint).collect();
+        let twins = approval.reasons.iter().filter_map(|reason| reason.strip_suffix(TWIN));
+        let twins = twins.map(|twin| format!("{}{}", words.twin, clean(twin, NAME)));
+        let warnings = schedule.into_iter().chain(away).chain(twins).chain(taint).collect();
         let mut shown = Self { targets, warnings, text: String::new() };
         shown.text = shown.lines(approval, words, now).join("\n");
         Some(shown)
@@ -183,6 +188,7 @@ struct Words {
     warning: &'static str,
     taint: &'static str,
     away: &'static str,
+    twin: &'static str,
     schedule: &'static str,
     drop_schedule: &'static str,
     not_now: &'static str,
@@ -204,6 +210,7 @@ const EN: Words = Words {
     warning: "Warning: ",
     taint: "text was read before this request from ",
     away: "nobody is home",
+    twin: "another thing has a name that looks the same: ",
     schedule: "SCHEDULE: ",
     drop_schedule: "CANCEL SCHEDULE: ",
     not_now: "nothing is done now; it is asked for a schedule, and again when it is due: ",
@@ -225,6 +232,7 @@ const ZH: Words = Words {
     warning: "注意：",
     taint: "在此请求之前读取了以下来源的文字：",
     away: "家里没有人",
+    twin: "另一个设备的名称看起来相同：",
     schedule: "定时：",
     drop_schedule: "取消定时：",
     not_now: "现在不执行；这是为定时询问的，到时会再次询问：",

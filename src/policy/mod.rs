@@ -11,6 +11,7 @@ mod describe;
 pub mod lasting;
 mod limits;
 mod lockout;
+mod lookalike;
 mod permit;
 mod principal;
 mod risk_words;
@@ -22,6 +23,7 @@ pub use approval::{Approval, ApprovalSettings, ApprovalState, Edge, Moment, Requ
 pub use decide::{Asked, Decided, Decision, Facts, Leaf, LeafDecision, decide, decide_dropping};
 pub use limits::{Direction, Limits, Pace, Told, direction, pace};
 pub use lockout::Lockout;
+pub use lookalike::looks_alike;
 pub use permit::Permit;
 pub use principal::{Channel, Principal, Scope};
 pub use rules::{Grant, GrantError, Hours, LocalTime, Policy, Raises, Range, Rule, RuleError};

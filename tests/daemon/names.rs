@@ -43,7 +43,9 @@ async fn b13_and_b15_of_two_doors_with_one_name_none_is_picked() {
     let approval = daemon.approval().await;
     let targets = approval["targets"].as_array().unwrap();
     assert_eq!((targets.len(), &targets[0]["entity"]), (1, &json!("lock.side")), "{approval}");
-    assert!(approval["text"].as_str().unwrap().contains("lock.side"), "the id stands beside the name");
+    let text = approval["text"].as_str().unwrap();
+    assert!(text.contains("(lock.side)"), "the id stands beside the name: {text}");
+    assert!(text.contains("looks the same: lock.twin"), "and the twin is shown with its id: {text}");
     daemon.kill().await;
 }
 

@@ -1,0 +1,45 @@
+//! Names that look the same to a person and are not: another script's letters, another case, invisible characters.
+
+use super::risk_words::{TWINS, folded};
+
+/// Whether a person who reads both would take one name for the other.
+pub fn looks_alike(one: &str, other: &str) -> bool {
+    skeleton(one) == skeleton(other)
+}
+
+/// The letters and digits as they look.
+fn skeleton(name: &str) -> String {
+    let shape = |c: char| match c {
+        'α' => 'a',
+        'ο' => 'o',
+        'ρ' => 'p',
+        'ν' => 'v',
+        'ι' | 'і' => 'i',
+        'κ' => 'k',
+        'τ' => 't',
+        _ => TWINS.iter().find(|(cyrillic, _)| *cyrillic == c).map_or(c, |(_, latin)| *latin),
+    };
+    folded(name).chars().filter(|c| c.is_alphanumeric()).map(shape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b15_twins_in_other_letters_look_alike() {
+        for (one, other, alike) in [
+            ("Front door", "Front door", true),
+            ("Front door", "Front d\u{43e}\u{43e}r", true),
+            ("Front door", "FR\u{39f}NT D\u{39f}\u{39f}R", true),
+            ("Front door", "front-door\u{200b}", true),
+            ("Front door", "Ｆｒｏｎｔ door", true),
+            ("Front door", "Front doors", false),
+            ("Front door", "Back door", false),
+            ("大门", "大門", false),
+            ("Door 1", "Door 2", false),
+        ] {
+            assert_eq!(looks_alike(one, other), alike, "{one} {other}");
+        }
+    }
+}
