@@ -199,31 +199,12 @@ fn raw(args: &Args) -> serde_json::Map<String, serde_json::Value> {
 
 /// Two verbs of opposite effect on one entity are a question, not a plan.
 fn contradiction(actions: &[Action]) -> Result<(), PlanError> {
-    const OPPOSITES: &[(Verb, Verb)] = &[
-        (Verb::Lock, Verb::Unlock),
-        (Verb::Lock, Verb::Open),
-        (Verb::TurnOn, Verb::TurnOff),
-        (Verb::Open, Verb::Close),
-        (Verb::OpenTilt, Verb::CloseTilt),
-        (Verb::ArmHome, Verb::Disarm),
-        (Verb::ArmAway, Verb::Disarm),
-        (Verb::ArmNight, Verb::Disarm),
-        (Verb::ArmVacation, Verb::Disarm),
-        (Verb::Mute, Verb::Unmute),
-    ];
-    for (at, one) in actions.iter().enumerate() {
-        for other in actions.iter().skip(at + 1).filter(|other| other.entity == one.entity) {
-            let pair = (one.verb, other.verb);
-            if OPPOSITES.iter().any(|(a, b)| pair == (*a, *b) || pair == (*b, *a)) {
-                return Err(PlanError::Contradictory {
-                    entity: one.entity.clone(),
-                    one: one.verb,
-                    other: other.verb,
-                });
-            }
+    match Action::opposites(actions) {
+        Some((one, other)) => {
+            Err(PlanError::Contradictory { entity: one.entity.clone(), one: one.verb, other: other.verb })
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[derive(Serialize, Deserialize)]

@@ -32,6 +32,31 @@ impl Action {
         self
     }
 
+    /// The first two of `actions` that are to do opposite things to one entity.
+    pub fn opposites(actions: &[Action]) -> Option<(&Action, &Action)> {
+        const OPPOSITES: &[(Verb, Verb)] = &[
+            (Verb::Lock, Verb::Unlock),
+            (Verb::Lock, Verb::Open),
+            (Verb::TurnOn, Verb::TurnOff),
+            (Verb::Open, Verb::Close),
+            (Verb::OpenTilt, Verb::CloseTilt),
+            (Verb::ArmHome, Verb::Disarm),
+            (Verb::ArmAway, Verb::Disarm),
+            (Verb::ArmNight, Verb::Disarm),
+            (Verb::ArmVacation, Verb::Disarm),
+            (Verb::Mute, Verb::Unmute),
+        ];
+        let oppose = |one: &Action, other: &Action| {
+            one.entity == other.entity
+                && OPPOSITES
+                    .iter()
+                    .any(|pair| *pair == (one.verb, other.verb) || *pair == (other.verb, one.verb))
+        };
+        actions.iter().enumerate().find_map(|(at, one)| {
+            actions.iter().skip(at + 1).find(|other| oppose(one, other)).map(|other| (one, other))
+        })
+    }
+
     /// `light.turn_on`: domain and verb, without the entity.
     pub fn kind(&self) -> String {
         format!("{}.{}", self.entity.domain(), self.verb)

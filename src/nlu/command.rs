@@ -2,7 +2,7 @@
 
 use chrono::NaiveDateTime;
 
-use crate::home::House;
+use crate::home::{Action, EntityId, House};
 
 use super::answer::Asker;
 use super::clause::{Clause, Role};
@@ -133,6 +133,10 @@ impl Command<'_> {
         if running.intents.is_empty() {
             return if running.negated { self.nothing("negated") } else { self.not_understood(Vec::new()) };
         }
+        if let Some(entity) = contradiction(&running.intents) {
+            let reply = self.say("contradiction", &[]);
+            return Understanding::Refuse { reply, reason: RefuseReason::Contradiction { entity } };
+        }
         Understanding::Act(running.intents)
     }
 
@@ -222,4 +226,12 @@ pub fn push(intents: &mut Vec<Intent>, intent: Intent) {
     } else if !intents.contains(&intent) {
         intents.push(intent);
     }
+}
+
+/// What a sentence would both lock and unlock, now. What it does at another time is no contradiction.
+fn contradiction(intents: &[Intent]) -> Option<EntityId> {
+    let now =
+        |intent: &Intent| if let Intent::Actions(actions) = intent { actions.clone() } else { Vec::new() };
+    let actions: Vec<Action> = intents.iter().flat_map(now).collect();
+    Action::opposites(&actions).map(|(one, _)| one.entity.clone())
 }

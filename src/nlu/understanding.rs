@@ -34,6 +34,8 @@ pub enum RefuseReason {
     NothingThere,
     /// The target cannot do that (a lamp without colour).
     Unsupported { entity: EntityId },
+    /// Opposite things of one entity at the same time.
+    Contradiction { entity: EntityId },
     /// A value outside what the device takes.
     OutOfRange { entity: EntityId },
     /// A standing rule ("when everyone has left …") that the scheduler cannot hold.
