@@ -6,6 +6,7 @@
 //! The link is up when the broker has acknowledged every subscription, so that no answer to a message can be missed.
 //! It does not read payloads and does not know what a message means.
 
+mod again;
 mod connection;
 mod ledger;
 mod problem;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
+use super::again::Deliveries;
 use super::problem::Problem;
 use super::shared::Shared;
 use super::wire::{self, Message, Poller, Signal};
@@ -78,6 +79,7 @@ async fn serve(shared: &Shared, poller: &mut Poller, connection: u64) -> Problem
     let subscribe_until = Instant::now() + SUBSCRIBE_WITHIN;
     let mut heard = Instant::now();
     let mut fetch_from = Instant::now();
+    let mut deliveries = Deliveries::default();
     let mut up = shared.pump();
     if up {
         shared.announce_up(connection);
@@ -93,6 +95,7 @@ async fn serve(shared: &Shared, poller: &mut Poller, connection: u64) -> Problem
         };
         let mut settled = false;
         match signal {
+            Signal::Message(message) if deliveries.is_again(&message) => shared.queue.count_repeated(),
             Signal::Message(message) => take_in(shared, message, connection),
             Signal::BadTopic => shared.queue.count_bad_topic(),
             Signal::Wrote(packet) => {

@@ -42,6 +42,8 @@ pub struct QueueCounters {
     pub dropped: u64,
     /// Dropped because the topic was not UTF-8 or broke the rules of topics.
     pub bad_topics: u64,
+    /// Dropped because the broker delivered them a second time.
+    pub repeated: u64,
 }
 
 pub(super) struct Queue {
@@ -52,6 +54,7 @@ pub(super) struct Queue {
     merged: AtomicU64,
     dropped: AtomicU64,
     bad_topics: AtomicU64,
+    repeated: AtomicU64,
     /// Whether something was dropped since [`Queue::caught_up`] last said yes.
     lossy: AtomicBool,
 }
@@ -109,6 +112,7 @@ impl Queue {
             merged: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             bad_topics: AtomicU64::new(0),
+            repeated: AtomicU64::new(0),
             lossy: AtomicBool::new(false),
         });
         (queue.clone(), Arrivals { queue })
@@ -156,6 +160,10 @@ impl Queue {
         self.bad_topics.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn count_repeated(&self) {
+        self.repeated.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.arrived.notify_one();
@@ -167,6 +175,7 @@ impl Queue {
             merged: self.merged.load(Ordering::Relaxed),
             dropped: self.dropped.load(Ordering::Relaxed),
             bad_topics: self.bad_topics.load(Ordering::Relaxed),
+            repeated: self.repeated.load(Ordering::Relaxed),
         }
     }
 
@@ -297,6 +306,27 @@ mod tests {
         queue.push(message("a", "live"));
         queue.push(Inbound { retain: true, ..message("a", "old") });
         assert_eq!(drain(&mut arrivals), pairs(&[("a", "live"), ("a", "old")]));
+    }
+
+    /// A million topics: what came first is kept, all else is dropped and counted, and the reader gets new ones again.
+    #[test]
+    fn s56_of_a_million_topics_the_first_are_kept_and_the_rest_is_counted() {
+        const TOPICS: u64 = 1_000_000;
+        let (queue, mut arrivals) = Queue::new(QueueLimits::default());
+        for number in 0..TOPICS {
+            queue.push(message(&format!("t/{number}"), "x"));
+        }
+        let most = QueueLimits::default().messages as u64;
+        let expected = QueueCounters { received: TOPICS, dropped: TOPICS - most, ..QueueCounters::default() };
+        assert_eq!(queue.counters(), expected);
+        for number in 0..most {
+            let kept = arrivals.try_recv().map(|message| message.topic);
+            assert_eq!(kept, Some(format!("t/{number}")));
+        }
+        assert!(arrivals.try_recv().is_none());
+        queue.push(message("t/later", "x"));
+        assert_eq!(drain(&mut arrivals), pairs(&[("t/later", "x")]));
+        assert!(queue.lock().last.is_empty(), "and no topic is remembered");
     }
 
     #[test]

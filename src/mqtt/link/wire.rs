@@ -63,6 +63,10 @@ pub(super) struct Message {
     pub(super) topic: String,
     pub(super) payload: Bytes,
     pub(super) retain: bool,
+    /// The broker's number of this delivery; 0 for QoS 0.
+    pub(super) packet: u16,
+    /// The broker says that it delivers it again.
+    pub(super) again: bool,
     pub(super) response_topic: Option<String>,
     pub(super) correlation: Option<Bytes>,
     pub(super) sender: Option<String>,

@@ -66,6 +66,8 @@ fn incoming(packet: Packet) -> Signal {
             topic: publish.topic,
             payload: publish.payload,
             retain: publish.retain,
+            packet: publish.pkid,
+            again: publish.dup,
             response_topic: None,
             correlation: None,
             sender: None,

@@ -90,6 +90,8 @@ fn incoming(packet: Packet) -> Signal {
                 topic,
                 payload: publish.payload,
                 retain: publish.retain,
+                packet: publish.pkid,
+                again: publish.dup,
                 response_topic: properties.response_topic,
                 correlation: properties.correlation_data,
                 sender: sender.map(|(_, account)| account),
