@@ -4,6 +4,8 @@
 
 #[path = "model/adversary.rs"]
 mod adversary;
+#[path = "model/attempts.rs"]
+mod attempts;
 #[path = "model/binary.rs"]
 mod binary;
 #[path = "model/budgets.rs"]

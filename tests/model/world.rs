@@ -127,6 +127,7 @@ impl Port for Wire {
                 Verb::Unlock => "unlocked",
                 Verb::Open => "open",
                 Verb::Close => "closed",
+                Verb::SendMessage => "sent",
                 other => panic!("no such verb in this house: {other}"),
             };
             self.0.sent.lock().expect("lock").push(action.clone());
