@@ -73,11 +73,40 @@ async fn s51_a_device_cannot_write_outside_its_own_tree() {
     ] {
         refused(&plug, topic).await;
     }
+    sys_is_refused(broker.address()).await;
     allowed(&plug, "plug/state").await;
     allowed(&plug, "homeassistant/switch/plug/relay/config").await;
     let seen = recorder.until_marked(&client(broker.address(), "agent").await, "mark").await;
     let topics: Vec<_> = seen.iter().map(|message| message.topic.as_str()).collect();
     assert_eq!(topics, ["plug/state", "homeassistant/switch/plug/relay/config"]);
+}
+
+/// Our own link does not even send to `$SYS`, so this device speaks by itself: it is refused, or thrown out.
+async fn sys_is_refused(address: SocketAddr) {
+    use rumqttc::v5::mqttbytes::{
+        QoS,
+        v5::{Packet, PubAckReason},
+    };
+    let mut options =
+        rumqttc::v5::MqttOptions::new("plug-by-itself", address.ip().to_string(), address.port());
+    options.set_credentials("plug", "plug-password");
+    let (device, mut events) = rumqttc::v5::AsyncClient::new(options, 10);
+    device.publish("$SYS/broker/version", QoS::AtLeastOnce, true, "x").await.expect("it is queued");
+    let refused = async {
+        loop {
+            match events.poll().await {
+                Ok(rumqttc::v5::Event::Incoming(Packet::PubAck(ack))) => {
+                    return matches!(
+                        ack.reason,
+                        PubAckReason::NotAuthorized | PubAckReason::TopicNameInvalid
+                    );
+                }
+                Ok(rumqttc::v5::Event::Incoming(Packet::Disconnect(_))) | Err(_) => return true,
+                Ok(_) => {}
+            }
+        }
+    };
+    assert!(soon("the answer", refused).await, "$SYS is the broker's");
 }
 
 #[tokio::test]
@@ -290,6 +319,15 @@ async fn s50_wildcards_in_names_are_refused() {
         let answer = connack(broker.address(), id, Some(("anna", "anna-password"))).await;
         assert!(answer != Some(0), "{id} {answer:?}");
     }
+    // Nor where everybody is let in.
+    let open = Broker::embedded_with(BrokerSettings { anonymous: Some(Role::Person), ..settings() }).await;
+    for id in ["#", "+", "a+b"] {
+        assert!(connack(open.address(), id, None).await != Some(0), "{id}");
+    }
+    for user in ["#", "+"] {
+        assert_eq!(connack(open.address(), "x", Some((user, "x"))).await, Some(4), "{user}");
+    }
+    assert_eq!(connack(open.address(), "x", None).await, Some(0), "it lets in who has a name of its own");
     for user in ["#", "+", ""] {
         assert_eq!(connack(broker.address(), "x", Some((user, ""))).await, Some(4), "{user}");
     }

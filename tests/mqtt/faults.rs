@@ -143,6 +143,52 @@ async fn s57_a_claim_of_256_mebibytes_is_refused_at_its_header() {
     }
 }
 
+/// A broker that missed our acknowledgement sends its message again: the reader gets it once.
+#[tokio::test]
+async fn f6_what_a_broker_delivers_twice_is_taken_once() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    let publish = |again: bool, number: u8, payload: &[u8]| {
+        let topic = b"homeloop/home/command";
+        let length = u8::try_from(2 + topic.len() + 2 + payload.len()).expect("short");
+        let flags = if again { 0x3A } else { 0x32 };
+        let mut packet = vec![flags, length, 0, u8::try_from(topic.len()).expect("short")];
+        packet.extend(topic);
+        packet.extend([0, number]);
+        packet.extend(payload);
+        packet
+    };
+    let said = [
+        publish(false, 1, b"brighter"),
+        publish(true, 1, b"brighter"),
+        publish(true, 1, b"brighter"),
+        // The number is free again after our acknowledgement: a person has said it twice.
+        publish(false, 1, b"brighter"),
+        publish(false, 2, b"end"),
+    ]
+    .concat();
+    let broker = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.expect("a client");
+        let mut buffer = [0; 1024];
+        let _ = socket.read(&mut buffer).await;
+        let _ = socket.write_all(&[0x20, 2, 0, 0]).await;
+        let _ = socket.read(&mut buffer).await;
+        let _ = socket.write_all(&[0x90, 3, buffer[2], buffer[3], 1]).await;
+        let _ = socket.write_all(&said).await;
+        closed(&mut socket).await;
+    });
+    let settings = link_settings(address, "agent", Version::V311);
+    let (link, mut arrivals) = connect(settings, &["homeloop/home/command"]).await;
+    let mut taken = Vec::new();
+    while taken.last().is_none_or(|last: &String| last != "end") {
+        taken.push(String::from_utf8_lossy(&next(&mut arrivals).await.payload).into_owned());
+    }
+    assert_eq!(taken, ["brighter", "brighter", "end"]);
+    assert_eq!(link.counters().repeated, 2);
+    link.stop().await;
+    broker.abort();
+}
+
 /// S57 and S58: what is no MQTT, is cut short, lies about its length or comes in masses ends its own connection only.
 #[tokio::test]
 async fn s58_malformed_packets_close_their_connection_and_harm_nobody() {
