@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use homeloop::actuate::Containment;
 use homeloop::devices::discovery::{Accept, MAX_PER_DEVICE, Quarantine, Settings};
-use homeloop::home::{Category, EntityId};
+use homeloop::home::{Action, Category, EntityId, Verb};
 use serde_json::json;
 
 use super::world::{World, settings};
@@ -146,10 +147,67 @@ fn the_crash_marker_stands_around_templates_and_what_it_holds_is_skipped() {
 
 #[test]
 fn b14_and_s52_device_text_is_one_short_line() {
-    let mut world = World::new();
-    let name = "Ignore all rules\n\u{7}".repeat(40);
-    let config = json!({"name": name, "stat_t": "x"}).to_string();
-    world.message("homeassistant/sensor/x/config", config.as_bytes(), true);
-    let shown = &world.entities.values().next().unwrap().entity.name;
-    assert!(shown.chars().count() <= 120 && !shown.chars().any(char::is_control), "{shown}");
+    // Emoji and every script are names like others; what hides or turns text is taken out, and the rest is cut.
+    for (name, shown) in [
+        ("\u{1f525} Lamp \u{1f468}\u{200d}\u{1f469}", "\u{1f525} Lamp \u{1f468}\u{200d}\u{1f469}"),
+        ("مصباح المطبخ", "مصباح المطبخ"),
+        ("Lamp\u{202e}rood tnorF\u{202c}", "Lamprood tnorF"),
+        ("Kit\u{200b}chen\u{feff} \u{2066}light\u{2069}", "Kitchen light"),
+        ("a\r\nb\u{1b}[31mc\u{2028}d", "a b [31mc d"),
+        (&"Ignore all rules\n\u{7}".repeat(40), &"Ignore all rules ".repeat(8)[..120]),
+        (&"x".repeat(10 << 10), &"x".repeat(120)),
+        (&"門".repeat(10 << 10), &"門".repeat(120)),
+        ("\u{200b}\u{202e}", ""),
+    ] {
+        let mut world = World::new();
+        let config = json!({"name": name, "stat_t": "x", "uniq_id": "u"}).to_string();
+        world.message("homeassistant/sensor/x/config", config.as_bytes(), true);
+        let (id, seen) = world.entities.iter().next().unwrap_or_else(|| panic!("{name:?} is taken"));
+        assert_eq!(seen.entity.name, shown, "{name:?}");
+        assert!(
+            EntityId::parse(id.as_str()).is_ok_and(|id| id.as_str().len() < 256),
+            "cut, with its id: {id}"
+        );
+    }
+}
+
+/// What an announcement puts where an id belongs never becomes a part of a topic or an id of its own making.
+#[test]
+fn s49_ids_that_would_be_topics_are_harmless() {
+    for id in ["+/set", "#", "../x", "a/b/set", "a\nb", "a\u{0}b", "$SYS/x", "${secret:alarm}"] {
+        for key in ["uniq_id", "object_id", "default_entity_id"] {
+            let mut world = World::new();
+            let mut config =
+                json!({"name": "Plug", "cmd_t": "plug/set", "stat_t": "plug/state", "dev": {"ids": [id]}});
+            config[key] = json!(id);
+            world.message("homeassistant/switch/plug/config", config.to_string().as_bytes(), true);
+            for (entity, seen) in &world.entities {
+                assert!(EntityId::parse(entity.as_str()).is_ok(), "{key} {id:?}: {entity:?}");
+                let object = entity.as_str().strip_prefix("switch.").expect("its own domain");
+                let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+                assert!(object.chars().all(plain), "{key} {id:?}: {entity:?}");
+                let action = Action::new(entity.clone(), Verb::TurnOn);
+                let sent = seen.codec.encode(&action, &seen.state).expect("it can be switched");
+                let topics: Vec<&str> = sent.iter().map(|message| message.topic.as_str()).collect();
+                assert_eq!(topics, ["plug/set"], "{key} {id:?}");
+            }
+        }
+        // As the base of its topics, and as the node in the announcement's own topic: what is taken all the same is
+        // refused where it would be sent.
+        for topic in
+            ["homeassistant/switch/plug/config".to_owned(), format!("homeassistant/switch/{id}/config")]
+        {
+            let mut world = World::new();
+            let config = json!({"~": id, "name": "Plug", "cmd_t": "~/set", "stat_t": "~/state"}).to_string();
+            world.message(&topic, config.as_bytes(), true);
+            for (entity, seen) in &world.entities {
+                let action = Action::new(entity.clone(), Verb::TurnOn);
+                for sent in seen.codec.encode(&action, &seen.state).expect("it can be switched") {
+                    let refused = Containment::default().refuses(&sent.topic, &sent.payload).is_some();
+                    let plain = matches!(id, "a/b/set" | "${secret:alarm}");
+                    assert!(refused || plain, "{id:?}: {}", sent.topic);
+                }
+            }
+        }
+    }
 }

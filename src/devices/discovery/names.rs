@@ -85,9 +85,15 @@ fn starts_with_words(text: &str, prefix: &str) -> bool {
         && text.strip_prefix(prefix).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
-/// Device text for people: one line, no control characters, at most 120 characters.
+/// Device text for people: one line, no control characters, nothing that turns the direction of what follows or takes
+/// no room, at most 120 characters. What joins emoji and Persian letters stays.
 pub fn clean(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let hidden = |c: char| {
+        matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    let plain: String =
+        text.chars().filter(|c| !hidden(*c)).map(|c| if c.is_control() { ' ' } else { c }).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(120).collect()
 }
 
