@@ -211,6 +211,11 @@ mod tests {
             check(json!({"brightness_pct": 40})).unwrap()[&Arg::BrightnessPct],
             ArgValue::Number(40.0)
         );
+        // A lamp has 255 steps, so half a percent is a wish like another and is neither refused nor rounded here.
+        assert_eq!(
+            check(json!({"brightness_pct": 50.7})).unwrap()[&Arg::BrightnessPct],
+            ArgValue::Number(50.7)
+        );
         assert_eq!(check(json!({"rgb_color": [1, 2, 3]})).unwrap()[&Arg::RgbColor], ArgValue::Rgb([1, 2, 3]));
         for (raw, says) in [
             (json!({"brightness_pct": 101}), "brightness_pct 101 is outside 0 to 100"),

@@ -7,18 +7,27 @@ use serde_json::Value;
 use crate::house::House;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b12_b20_to_b23_and_b27_to_b29_sentences_that_must_not_act_send_nothing() {
+async fn b10_to_b12_b19_to_b23_and_b27_to_b29_sentences_that_must_not_act_send_nothing() {
     let house = House::start().await;
     let before = house.recorder.all().len();
     for (text, says) in [
         ("turn on the kitchn ligt in the atlantis", ""),
-        ("turn on the lights in the ballroom", ""),
+        ("turn on the lights in the ballroom", "ballroom"),
+        ("turn on the zeppelin", "there is no zeppelin"),
+        ("turn on the bedside lap", "did you mean"),
         ("is the kitchen light on?", "kitchen"),
-        ("set the air conditioner to 60 degrees", "30"),
+        ("set the air conditioner to 60 degrees", "16 to 30"),
+        ("set the air conditioner to 300 degrees", "16 to 30"),
+        // In a house of °C, 72 without a unit is no wish that can be guessed.
+        ("set the air conditioner to 72", "16 to 30"),
+        ("set the kitchen light to 101%", "0 to 100"),
         ("don't turn off the fan", ""),
-        ("make me a sandwich", ""),
-        ("unlock the lamp", ""),
+        ("make me a sandwich", "there is no sandwich"),
+        ("unlock the lamp", "cannot do that"),
+        ("unlock the kitchen light", "cannot do that"),
         ("open it", ""),
+        ("lock and unlock the front door", "opposite"),
+        ("turn the kitchen light off and on", "opposite"),
         ("éteins la lumière de la cuisine", ""),
         ("", ""),
         ("yes", ""),
