@@ -15,6 +15,8 @@ mod common;
 mod evil;
 #[path = "daemon/faults.rs"]
 mod faults;
+#[path = "daemon/flood.rs"]
+mod flood;
 #[path = "daemon/grants.rs"]
 mod grants;
 #[path = "daemon/hermes.rs"]

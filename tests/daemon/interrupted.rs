@@ -74,6 +74,46 @@ async fn f1_to_f3_a_broker_that_is_killed_and_comes_back_empty_is_used_again_and
     daemon.kill().await;
 }
 
+/// The broker dies when the unlock has been sent and before the lock could say so: it is not sent again when the broker is
+/// back, and the report says what the lock then says, or that nobody knows.
+#[tokio::test(flavor = "multi_thread")]
+async fn f2_a_broker_that_dies_after_the_send_has_nothing_sent_again() {
+    let Some(mut mosquitto) = Mosquitto::start(Options::default()).await else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let settings = settings(dir.path(), HOME, mosquitto.address.port());
+    let recorder = Recorder::start(mosquitto.address, None).await;
+    let mut locked = Publish::new("home/front/state", "locked");
+    locked.retain = true;
+    recorder.link.publish(locked).await.expect("the lock reports");
+    let daemon = Daemon::start(dir.path(), &settings).await;
+    daemon.has("lock.front_door", "locked").await;
+    let task = daemon.give("unlock the front door").await;
+    let approval = daemon.approval().await;
+    assert_eq!(daemon.decide(&approval, "approve").await.0, 200);
+    recorder.wait_on("home/front/set", "unlock").await;
+    mosquitto.kill().await;
+    daemon.until("the loss is noticed", "/readyz", |it| (it["ready"] == json!(false)).then_some(())).await;
+    mosquitto.restart().await;
+    daemon.until("the broker is back", "/readyz", |it| (it["ready"] == json!(true)).then_some(())).await;
+    soon("the recorder is back", recorder.link.up()).await.expect("it is not stopped");
+    let mut unlocked = Publish::new("home/front/state", "unlocked");
+    unlocked.retain = true;
+    recorder.link.publish(unlocked).await.expect("the lock reports");
+    let result = daemon.result(&task).await;
+    let outcome = result["outcomes"][0]["outcome"].as_str().unwrap_or_default();
+    assert!(matches!(outcome, "confirmed" | "unconfirmed"), "{result}");
+    daemon.has("lock.front_door", "unlocked").await;
+    // A later command on the same topic proves that nothing older was waiting.
+    let after = daemon.give("lock the front door").await;
+    recorder.wait_on("home/front/set", "lock").await;
+    assert_eq!(recorder.on("home/front/set"), ["unlock", "lock"]);
+    let mut locked = Publish::new("home/front/state", "locked");
+    locked.retain = true;
+    recorder.link.publish(locked).await.expect("the lock reports");
+    assert_eq!(daemon.result(&after).await["outcomes"][0]["outcome"], "confirmed");
+    daemon.kill().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn f28_killed_in_the_third_of_five_steps_it_reports_what_happened_and_repeats_nothing() {
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
