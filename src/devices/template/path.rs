@@ -120,6 +120,7 @@ pub fn python_float(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-4..1e16).contains(&size) {
         let text = format!("{number:e}");
+        let text = closest(number, &text).unwrap_or(text);
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let (sign, exponent) = match exponent.strip_prefix('-') {
             Some(exponent) => ('-', exponent),
@@ -128,7 +129,22 @@ pub fn python_float(number: f64) -> String {
         return format!("{digits}e{sign}{exponent:0>2}");
     }
     let text = number.to_string();
-    if text.contains('.') { text } else { text + ".0" }
+    match text.split_once('.') {
+        Some((_, decimals)) if text.len() > 16 => {
+            let rounded = format!("{number:.*}", decimals.len());
+            if rounded.parse() == Ok(number) { rounded } else { text }
+        }
+        Some(_) => text,
+        None => text + ".0",
+    }
+}
+
+/// Where two shortest forms are equally near, Rust takes the upper one and Python the even one. That needs at least 16
+/// digits.
+fn closest(number: f64, shortest: &str) -> Option<String> {
+    let decimals = shortest.split_once('e')?.0.split_once('.')?.1.len();
+    let rounded = format!("{number:.decimals$e}");
+    (decimals >= 15 && rounded.parse() == Ok(number)).then_some(rounded)
 }
 
 /// A JSON value for the engine; the order of keys stays.
