@@ -1,20 +1,25 @@
 //! Lists, mappings and choices.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use minijinja::value::{Object, ObjectRepr, Tuple, Value, ValueKind};
-use minijinja::{Error, ErrorKind, State};
+use minijinja::value::{Object, ObjectRepr, Rest, Tuple, Value, ValueKind, ValueOrKwargs};
+use minijinja::{Environment, Error, ErrorKind, State};
 
-use super::params::{Params, invalid, items};
+use super::moment::{Moment, Span};
+use super::params::{Params, invalid, items, plain};
 use super::registry::{Entry, entry, variadic};
+use super::views::View;
+use crate::clock::Clock;
 
 pub(super) const TABLE: &[Entry] = &[
     entry("iif", &["value", "if_true", "if_false", "if_none"], iif),
     variadic("zip", &[], zip),
-    entry("contains", &["value", "item"], |p| contains(p.need("value")?, p.need("item")?).map(Value::from)),
-    variadic("combine", &["value"], combine),
-    entry("typeof", &["value"], type_of),
-    entry("set", &["value"], |p| Ok(distinct(p.items("value")?).into())),
+    entry("contains", &["value", "item"], |p| contains(p.given("value")?, p.need("item")?).map(Value::from)),
+    entry("typeof", &["value"], |p| Ok(type_name(p.given("value")?).into())),
+    entry("set", &["value"], |p| {
+        Ok(View::value("set", distinct(p.get("value").map_or_else(|| Ok(Vec::new()), items)?)))
+    }),
     entry("tuple", &["value"], |p| Ok(Value::from(Tuple::new(p.items("value")?)))),
     entry("flatten", &["value", "levels"], flatten),
     entry("intersect", &["value", "other"], |p| sets(p, |first, second| keep(first, second, true))),
@@ -30,6 +35,92 @@ pub(super) const TABLE: &[Entry] = &[
     entry("list", &["value"], list),
     entry("enumerate", &["value", "start"], enumerate),
 ];
+
+/// What needs the engine's state, the clock, or its own reading of the arguments.
+pub(super) fn special(
+    environment: &mut Environment<'static>,
+    filters: &mut HashSet<&'static str>,
+    clock: &Clock,
+) {
+    let combine = |args: Rest<ValueOrKwargs>| combine(&plain(&args));
+    environment.add_filter("combine", combine);
+    environment.add_function("combine", combine);
+    environment.add_filter("map", map);
+    let random = clock.clone();
+    environment.add_filter("random", move |value: Value| -> Result<Value, Error> {
+        let list = items(&value)?;
+        let at = below(&random, list.len()).ok_or_else(|| invalid("random", &value))?;
+        Ok(list.get(at).cloned().unwrap_or_default())
+    });
+    let random = clock.clone();
+    let shuffle = move |args: Rest<ValueOrKwargs>| shuffle(&plain(&args), &random);
+    environment.add_filter("shuffle", shuffle.clone());
+    environment.add_function("shuffle", shuffle);
+    filters.extend(["combine", "map", "random", "shuffle"]);
+}
+
+/// A random number below `length`.
+fn below(clock: &Clock, length: usize) -> Option<usize> {
+    let length = u64::try_from(length).ok()?;
+    usize::try_from(clock.random().checked_rem(length)?).ok()
+}
+
+/// Shuffles a list. A seed makes no order of Python's own: its generator is not ours.
+fn shuffle(args: &[Value], clock: &Clock) -> Result<Value, Error> {
+    let args: Vec<&Value> = args.iter().filter(|arg| !arg.is_kwargs()).collect();
+    let mut list = match args.as_slice() {
+        [] => return Err(ErrorKind::MissingArgument.into()),
+        [first, ..] if first.try_iter().is_ok() && first.as_str().is_none() => items(first)?,
+        [one] => return Err(invalid("shuffle", one)),
+        several => several.iter().copied().cloned().collect(),
+    };
+    for end in (1..list.len()).rev() {
+        list.swap(end, below(clock, end + 1).unwrap_or(0));
+    }
+    Ok(list.into())
+}
+
+/// Jinja's `map`: a filter by name with its arguments, or an attribute with a default.
+fn map(state: &mut State, value: Value, args: Rest<ValueOrKwargs>) -> Result<Value, Error> {
+    let list = if value.is_undefined() { Vec::new() } else { items(&value)? };
+    let args = plain(&args);
+    let mapped: Result<Vec<Value>, Error> = match args.split_first() {
+        Some((name, rest)) if name.as_str().is_some() => {
+            let name = name.as_str().unwrap_or_default();
+            list.into_iter()
+                .map(|item| {
+                    let all: Vec<Value> = std::iter::once(item).chain(rest.iter().cloned()).collect();
+                    state.apply_filter(name, &all)
+                })
+                .collect()
+        }
+        Some((named, [])) if named.is_kwargs() => {
+            let path = named.get_attr("attribute")?;
+            let default = named.get_attr("default")?;
+            list.iter()
+                .map(|item| {
+                    let found = attribute(item, &path)?;
+                    Ok(if found.is_undefined() { default.clone() } else { found })
+                })
+                .collect()
+        }
+        _ => Err(ErrorKind::MissingArgument.into()),
+    };
+    mapped.map(Value::from)
+}
+
+/// What `attribute=` names: a key, an index, or a path of them.
+pub(super) fn attribute(item: &Value, path: &Value) -> Result<Value, Error> {
+    let Some(text) = path.as_str() else { return item.get_item(path) };
+    let mut found = item.clone();
+    for step in text.split('.') {
+        found = match step.parse::<u32>() {
+            Ok(index) => found.get_item(&index.into())?,
+            Err(_) => found.get_attr(step)?,
+        };
+    }
+    Ok(found)
+}
 
 fn iif(p: &Params) -> Result<Value, Error> {
     let value = p.get("value").cloned().unwrap_or(Value::UNDEFINED);
@@ -51,32 +142,56 @@ fn zip(p: &Params) -> Result<Value, Error> {
 }
 
 pub(super) fn contains(value: &Value, item: &Value) -> Result<bool, Error> {
+    if value.is_undefined() {
+        return Ok(false);
+    }
     if let (Some(text), Some(part)) = (value.as_str(), item.as_str()) {
         return Ok(text.contains(part));
     }
     Ok(items(value)?.contains(item))
 }
 
-fn combine(p: &Params) -> Result<Value, Error> {
+/// `combine(a, b, …, recursive=False)`: later mappings win.
+fn combine(args: &[Value]) -> Result<Value, Error> {
+    let (named, maps): (Vec<&Value>, Vec<&Value>) = args.iter().partition(|arg| arg.is_kwargs());
+    let recursive = named.iter().any(|named| named.get_attr("recursive").is_ok_and(|flag| flag.is_true()));
+    let Some((first, rest)) = maps.split_first() else { return Err(ErrorKind::MissingArgument.into()) };
+    if let Some(odd) = maps.iter().find(|map| map.kind() != ValueKind::Map) {
+        return Err(invalid("combine", odd));
+    }
+    rest.iter().try_fold((*first).clone(), |merged, map| merge(&merged, map, recursive, 0))
+}
+
+fn merge(first: &Value, second: &Value, recursive: bool, depth: usize) -> Result<Value, Error> {
     let mut merged: Vec<(Value, Value)> = Vec::new();
-    for map in std::iter::once(p.need("value")?).chain(&p.more) {
-        if map.kind() != ValueKind::Map {
-            return Err(invalid("combine", map));
-        }
-        for key in items(map)? {
-            let value = map.get_item(&key)?;
-            match merged.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, slot)) => *slot = value,
-                None => merged.push((key, value)),
+    for key in items(first)? {
+        let value = first.get_item(&key)?;
+        merged.push((key, value));
+    }
+    for key in items(second)? {
+        let value = second.get_item(&key)?;
+        match merged.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, slot)) => {
+                let maps = slot.kind() == ValueKind::Map && value.kind() == ValueKind::Map;
+                *slot = if recursive && maps && depth < MAX_DEPTH {
+                    merge(slot, &value, true, depth + 1)?
+                } else {
+                    value
+                };
             }
+            None => merged.push((key, value)),
         }
     }
     Ok(Value::from_pairs(merged))
 }
 
-fn type_of(p: &Params) -> Result<Value, Error> {
-    let value = p.need("value")?;
-    let name = match value.kind() {
+/// Mappings within mappings that are merged.
+const MAX_DEPTH: usize = 16;
+
+/// The name of a value's Python type.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value.kind() {
+        ValueKind::Undefined => "LoggingUndefined",
         ValueKind::None => "NoneType",
         ValueKind::Bool => "bool",
         ValueKind::Number if value.is_integer() => "int",
@@ -84,11 +199,17 @@ fn type_of(p: &Params) -> Result<Value, Error> {
         ValueKind::String => "str",
         ValueKind::Bytes => "bytes",
         ValueKind::Seq if value.is_tuple() => "tuple",
+        ValueKind::Iterable if is_set(value) => "set",
         ValueKind::Seq | ValueKind::Iterable => "list",
         ValueKind::Map => "dict",
+        _ if value.downcast_object_ref::<Moment>().is_some() => "datetime",
+        _ if value.downcast_object_ref::<Span>().is_some() => "timedelta",
         _ => "object",
-    };
-    Ok(name.into())
+    }
+}
+
+pub(super) fn is_set(value: &Value) -> bool {
+    value.downcast_object_ref::<View>().is_some_and(|view| view.is("set"))
 }
 
 fn distinct(items: Vec<Value>) -> Vec<Value> {
@@ -123,6 +244,9 @@ fn flatten(p: &Params) -> Result<Value, Error> {
             }
         }
         Ok(())
+    }
+    if p.need("value")?.as_str().is_some() {
+        return Err(invalid("flatten", p.need("value")?));
     }
     let mut out = Vec::new();
     walk(p.items("value")?, levels.min(16), &mut out)?;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use minijinja::{Environment, Error, Value};
 
-use super::format;
+use super::rewrite;
 
 pub(super) struct Engine {
     /// Templates by number as text. Written while one is compiled or forgotten, read while one runs.
@@ -43,7 +43,7 @@ impl Engine {
         }
         library.next += 1;
         let name = library.next.to_string();
-        let text = format::rewrite_percent(source).unwrap_or_else(|| source.to_owned());
+        let text = rewrite::operators(source).unwrap_or_else(|| source.to_owned());
         self.environment
             .write()
             .unwrap_or_else(PoisonError::into_inner)

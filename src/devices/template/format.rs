@@ -1,134 +1,32 @@
 //! Python's two ways to format text: `str.format` and the `%` operator.
 
 use minijinja::Error;
-use minijinja::value::{Value, ValueKind};
+use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
 
-use super::params::{Params, invalid, items};
-use super::registry::{Entry, entry, variadic};
+use super::params::{invalid, plain};
+use super::{MAX_OUTPUT, display};
 
-pub(super) const TABLE: &[Entry] = &[
-    variadic("format", &["value"], |p| percent(&p.text("value")?, &p.more)),
-    // What the `%` operator after a text is rewritten to.
-    entry(PERCENT, &["value", "operand"], percent_operator),
-];
-
-/// The name of the filter that stands for `%`; no template can contain it by accident.
-const PERCENT: &str = "__percent";
 const MAX_WIDTH: usize = 1000;
 
-/// Rewrites `'text' % operand` to a filter, because the engine's `%` knows numbers only.
-pub(super) fn rewrite_percent(source: &str) -> Option<String> {
-    let mut out = String::with_capacity(source.len() + 16);
-    let (mut at, mut inside, mut changed) = (0, false, false);
-    let bytes = source.as_bytes();
-    while let Some(&byte) = bytes.get(at) {
-        let quoted = inside && matches!(byte, b'\'' | b'"');
-        match (byte, bytes.get(at + 1)) {
-            (b'{', Some(b'{' | b'%')) => inside = true,
-            (b'}' | b'%', Some(b'}')) => inside = false,
-            _ => {}
-        }
-        let end = if quoted { string_end(bytes, at) } else { at + 1 };
-        let end = (end..=source.len()).find(|end| source.is_char_boundary(*end))?;
-        out.push_str(source.get(at..end)?);
-        at = end;
-        if !quoted {
-            continue;
-        }
-        let sign = skip_space(bytes, at);
-        if bytes.get(sign) == Some(&b'%') && bytes.get(sign + 1) != Some(&b'}') {
-            let start = skip_space(bytes, sign + 1);
-            if let Some(end) = operand_end(bytes, start) {
-                out.push_str(&format!("|{PERCENT}({})", source.get(start..end)?));
-                at = end;
-                changed = true;
-            }
-        }
-    }
-    changed.then_some(out)
+/// Jinja's filter `format`: positional arguments, or named ones.
+pub(super) fn filter(value: &Value, args: Rest<ValueOrKwargs>) -> Result<Value, Error> {
+    percent(&display::text(value), &plain(&args))
 }
 
-fn skip_space(bytes: &[u8], at: usize) -> usize {
-    at + bytes.get(at..).unwrap_or_default().iter().take_while(|byte| byte.is_ascii_whitespace()).count()
-}
-
-pub(super) fn string_end(bytes: &[u8], at: usize) -> usize {
-    let quote = bytes.get(at).copied();
-    let mut at = at + 1;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 1,
-            _ if Some(byte) == quote => return at + 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    at
-}
-
-fn bracket_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let (mut at, mut depth) = (at, 0usize);
-    loop {
-        match bytes.get(at)? {
-            b'\'' | b'"' => {
-                at = string_end(bytes, at);
-                continue;
-            }
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-}
-
-/// The end of a primary with its lookups, calls and filters: those bind tighter than `%`.
-fn operand_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let word = |at: usize| {
-        let rest = bytes.get(at..).unwrap_or_default();
-        at + rest
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
-            .count()
-    };
-    let mut at = match bytes.get(start)? {
-        b'(' | b'[' | b'{' => bracket_end(bytes, start)?,
-        b'\'' | b'"' => string_end(bytes, start),
-        _ => word(start),
-    };
-    if at == start {
-        return None;
-    }
-    loop {
-        let next = skip_space(bytes, at);
-        match bytes.get(at) {
-            Some(b'(' | b'[') => at = bracket_end(bytes, at)?,
-            Some(b'.') => at = word(at),
-            _ if bytes.get(next) == Some(&b'|') => at = word(skip_space(bytes, next + 1)),
-            _ => return Some(at),
-        }
-    }
-}
-
-fn percent_operator(p: &Params) -> Result<Value, Error> {
-    let operand = p.need("operand")?;
-    let args = if operand.is_tuple() { items(operand)? } else { vec![operand.clone()] };
-    percent(&p.text("value")?, &args)
-}
-
-/// `text % args`, and Jinja's filter `format`.
-fn percent(text: &str, args: &[Value]) -> Result<Value, Error> {
+/// `text % args`. A mapping that is the only argument gives the fields by name.
+pub(super) fn percent(text: &str, args: &[Value]) -> Result<Value, Error> {
     let bad = || invalid("format", &Value::from(text));
     let mut out = String::new();
     let mut rest = text;
-    let mut args = args.iter();
+    let named = args.first().filter(|arg| arg.is_kwargs() || arg.kind() == ValueKind::Map);
+    let mut left = args.iter().filter(|arg| !arg.is_kwargs());
+    let mut by_name = false;
     while let Some((before, after)) = rest.split_once('%') {
         out.push_str(before);
+        let (name, after) = match after.strip_prefix('(') {
+            Some(inner) => inner.split_once(')').map(|(name, after)| (Some(name), after)).ok_or_else(bad)?,
+            None => (None, after),
+        };
         let length = after.find(|c: char| c.is_ascii_alphabetic() || c == '%').ok_or_else(bad)?;
         let (flags, after) = after.split_at(length);
         let kind = after.chars().next().ok_or_else(bad)?;
@@ -137,10 +35,19 @@ fn percent(text: &str, args: &[Value]) -> Result<Value, Error> {
             out.push('%');
             continue;
         }
-        let arg = args.next().ok_or_else(bad)?;
-        out.push_str(&percent_field(flags, kind, arg)?);
+        let found = match name {
+            Some(name) => {
+                by_name = true;
+                named.ok_or_else(bad)?.get_attr(name).ok().filter(|found| !found.is_undefined())
+            }
+            None => left.next().cloned(),
+        };
+        out.push_str(&percent_field(flags, kind, &found.ok_or_else(bad)?)?);
+        if out.len() > MAX_OUTPUT {
+            return Err(bad());
+        }
     }
-    if args.next().is_some() {
+    if !by_name && named.is_none() && left.next().is_some() {
         return Err(bad());
     }
     out.push_str(rest);
@@ -161,7 +68,8 @@ fn percent_field(flags: &str, kind: char, arg: &Value) -> Result<String, Error> 
             let whole = if arg.is_integer() { arg.clone() } else { Value::from(number.trunc() as i64) };
             (whole, "d")
         }
-        's' | 'r' | 'a' => (Value::from(arg.to_string()), "s"),
+        's' => (Value::from(display::text(arg)), "s"),
+        'r' | 'a' => (Value::from(display::repr(arg)), "s"),
         'f' | 'F' => (arg.clone(), "f"),
         'e' => (arg.clone(), "e"),
         'E' => (arg.clone(), "E"),
@@ -199,21 +107,56 @@ pub(super) fn braces(text: &str, args: &[Value]) -> Result<Value, Error> {
             return Err(invalid("format", &Value::from(text)));
         };
         let (name, spec) = field.split_once(':').unwrap_or((field, ""));
-        let name = name.split_once('!').map_or(name, |(name, _)| name);
+        let (name, conversion) = name.split_once('!').unwrap_or((name, ""));
+        let steps = name.find(['.', '[']).unwrap_or(name.len());
+        let (name, steps) = name.split_at(steps);
         let value = if name.is_empty() {
             next += 1;
             positional.get(next - 1).copied().cloned()
         } else if let Ok(at) = name.parse::<usize>() {
             positional.get(at).copied().cloned()
         } else {
-            named.first().and_then(|named| named.get_attr(name).ok())
+            named.first().and_then(|named| named.get_attr(name).ok()).filter(|value| !value.is_undefined())
         };
+        let value = value.and_then(|value| member(value, steps));
         let value = value.ok_or_else(|| invalid("format", &Value::from(text)))?;
+        let value = match conversion {
+            "r" | "a" => display::repr(&value).into(),
+            "s" => display::text(&value).into(),
+            _ => value,
+        };
         out.push_str(&spec_format(&value, spec)?);
+        if out.len() > MAX_OUTPUT {
+            return Err(invalid("format", &Value::from(spec)));
+        }
         rest = after;
     }
     out.push_str(rest);
     Ok(out.into())
+}
+
+/// What `[key]` and `.name` after a field's name lead to.
+fn member(value: Value, steps: &str) -> Option<Value> {
+    let mut found = value;
+    let mut rest = steps;
+    while !rest.is_empty() {
+        let (step, after) = match rest.strip_prefix('[') {
+            Some(inner) => inner.split_once(']')?,
+            None => {
+                let inner = rest.strip_prefix('.')?;
+                inner.split_at(inner.find(['.', '[']).unwrap_or(inner.len()))
+            }
+        };
+        found = match step.parse::<u32>() {
+            Ok(index) => found.get_item(&index.into()).ok()?,
+            Err(_) => found.get_attr(step).ok()?,
+        };
+        if found.is_undefined() {
+            return None;
+        }
+        rest = after;
+    }
+    Some(found)
 }
 
 /// One value by a format specification: `[[fill]align][sign][#][0][width][,][.precision][type]`.
@@ -245,7 +188,8 @@ fn spec_format(value: &Value, spec: &str) -> Result<String, Error> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let (width, after) = rest.split_at(digits(rest));
     let width = width.parse::<usize>().unwrap_or(0).min(MAX_WIDTH);
-    let (group, after) = after.strip_prefix(',').map_or((false, after), |after| (true, after));
+    let group = after.chars().next().filter(|c| matches!(c, ',' | '_'));
+    let after = if group.is_some() { after.get(1..).unwrap_or_default() } else { after };
     let (precision, kind) = match after.strip_prefix('.') {
         Some(after) => {
             let (precision, kind) = after.split_at(digits(after));
@@ -273,8 +217,8 @@ fn spec_format(value: &Value, spec: &str) -> Result<String, Error> {
         }
         ("" | "s", _) => {
             let text = match number {
-                Some(_) => value.to_string().trim_start_matches('-').to_owned(),
-                None => value.to_string(),
+                Some(_) => display::text(value).trim_start_matches('-').to_owned(),
+                None => display::text(value),
             };
             match (precision, number) {
                 (Some(precision), None) => text.chars().take(precision).collect(),
@@ -283,7 +227,7 @@ fn spec_format(value: &Value, spec: &str) -> Result<String, Error> {
         }
         _ => return Err(bad()),
     };
-    let body = if group { thousands(&body) } else { body };
+    let body = group.map_or_else(|| body.clone(), |by| thousands(&body, by));
     let sign = match number {
         Some(number) if number < 0.0 => "-",
         Some(_) if plus => "+",
@@ -305,12 +249,12 @@ fn spec_format(value: &Value, spec: &str) -> Result<String, Error> {
     })
 }
 
-fn thousands(text: &str) -> String {
+fn thousands(text: &str, by: char) -> String {
     let (whole, rest) = text.find('.').map_or((text, ""), |at| text.split_at(at));
     let mut out = String::new();
     for (at, digit) in whole.chars().enumerate() {
         if at > 0 && (whole.len() - at) % 3 == 0 {
-            out.push(',');
+            out.push(by);
         }
         out.push(digit);
     }

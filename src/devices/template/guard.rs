@@ -4,7 +4,6 @@
 //! stack holds, so that no accepted source can overflow it.
 
 use super::CompileError;
-use super::format::string_end;
 use super::registry::Names;
 
 /// Brackets within brackets.
@@ -146,4 +145,19 @@ fn word_end(bytes: &[u8], at: usize) -> usize {
         .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
         .count();
     at + length
+}
+
+/// The end of the text in quotes that begins at `at`.
+pub(super) fn string_end(bytes: &[u8], at: usize) -> usize {
+    let quote = bytes.get(at).copied();
+    let mut at = at + 1;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            _ if Some(byte) == quote => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
 }

@@ -6,7 +6,8 @@ use minijinja::value::{Tuple, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::params::{Params, invalid, items};
-use super::{format, text};
+use super::views::View;
+use super::{codes, format, text};
 
 const MAX_WIDTH: usize = 1000;
 
@@ -18,6 +19,7 @@ pub(super) fn call(_: &mut State, value: &Value, method: &str, args: &[Value]) -
         ValueKind::Map => map_method(value, method, args),
         ValueKind::Seq | ValueKind::Iterable => list_method(value, method, args),
         ValueKind::Number => number_method(value, method),
+        ValueKind::Bytes => bytes_method(value.as_bytes().unwrap_or_default(), method),
         _ => Err(Error::from(ErrorKind::UnknownMethod)),
     }
 }
@@ -36,7 +38,7 @@ fn text_method(text: &str, method: &str, args: &[Value]) -> Result<Value, Error>
     Ok(match method {
         "lower" | "casefold" => text.to_lowercase().into(),
         "upper" => text.to_uppercase().into(),
-        "title" => text::title(text).into(),
+        "title" => text::title_method(text).into(),
         "capitalize" => capitalize(text).into(),
         "swapcase" => swap_case(text).into(),
         "strip" => strip(true, true).into(),
@@ -69,19 +71,53 @@ fn text_method(text: &str, method: &str, args: &[Value]) -> Result<Value, Error>
         "isalpha" => all(char::is_alphabetic).into(),
         "isalnum" => all(char::is_alphanumeric).into(),
         "isspace" => all(char::is_whitespace).into(),
+        "istitle" => (text.chars().any(char::is_alphabetic) && text::title_method(text) == text).into(),
+        "isidentifier" => {
+            let starts = text.starts_with(|c: char| c == '_' || c.is_alphabetic());
+            (starts && text.chars().all(|c| c == '_' || c.is_alphanumeric())).into()
+        }
+        "isascii" => text.is_ascii().into(),
+        "expandtabs" => expand_tabs(text, number(0).unwrap_or(8).min(MAX_WIDTH)).into(),
         "isupper" => (text.chars().any(char::is_uppercase) && !text.chars().any(char::is_lowercase)).into(),
         "islower" => (text.chars().any(char::is_lowercase) && !text.chars().any(char::is_uppercase)).into(),
         "join" => {
             let parts = items(arg(0).unwrap_or(&Value::UNDEFINED))?;
             match parts.iter().find(|part| part.as_str().is_none()) {
                 Some(odd) => return Err(invalid("join", odd)),
-                None => parts.iter().map(Value::to_string).collect::<Vec<_>>().join(text).into(),
+                None => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(text).into(),
             }
         }
         "format" => return format::braces(text, args),
         "encode" => Value::from_bytes(text.as_bytes().to_vec()),
         _ => return Err(Error::from(ErrorKind::UnknownMethod)),
     })
+}
+
+fn bytes_method(bytes: &[u8], method: &str) -> Result<Value, Error> {
+    match method {
+        "hex" => Ok(codes::hex(bytes).into()),
+        "decode" => match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.into()),
+            Err(_) => Err(invalid("decode", &Value::from_bytes(bytes.to_vec()))),
+        },
+        _ => Err(Error::from(ErrorKind::UnknownMethod)),
+    }
+}
+
+fn expand_tabs(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut column = 0usize;
+    for character in text.chars() {
+        if character == '\t' {
+            let missing = width - column.checked_rem(width).unwrap_or(width);
+            out.extend(std::iter::repeat_n(' ', missing));
+            column += missing;
+        } else {
+            out.push(character);
+            column = if character == '\n' { 0 } else { column + 1 };
+        }
+    }
+    out
 }
 
 fn wrong(method: &str, args: &[Value]) -> Error {
@@ -170,16 +206,19 @@ fn map_method(map: &Value, method: &str, args: &[Value]) -> Result<Value, Error>
             let otherwise = || args.get(1).cloned().unwrap_or(Value::from(()));
             Ok(if found.is_undefined() { otherwise() } else { found })
         }
-        "keys" => Ok(items(map)?.into()),
+        "copy" => Ok(map.clone()),
+        "keys" => Ok(View::value("dict_keys", items(map)?)),
         "values" => {
-            Ok(items(map)?.iter().map(|key| map.get_item(key)).collect::<Result<Vec<_>, _>>()?.into())
+            let values: Result<Vec<_>, _> = items(map)?.iter().map(|key| map.get_item(key)).collect();
+            Ok(View::value("dict_values", values?))
         }
         "items" => {
             let pair = |key: Value| -> Result<Value, Error> {
                 let value = map.get_item(&key)?;
                 Ok(Value::from(Tuple::new(vec![key, value])))
             };
-            Ok(items(map)?.into_iter().map(pair).collect::<Result<Vec<_>, _>>()?.into())
+            let pairs: Result<Vec<_>, _> = items(map)?.into_iter().map(pair).collect();
+            Ok(View::value("dict_items", pairs?))
         }
         _ => Err(Error::from(ErrorKind::UnknownMethod)),
     }

@@ -5,20 +5,29 @@
 //! filters, tests and functions that real announcements use, with Python's rules for text, numbers and truth.
 //! Templates that only read a field (`{{ value_json.a.b }}`) run no engine at all: see [`path`].
 //!
-//! Not here: `indent`, includes and imports, Home Assistant's own states (`states()` gives `unknown`), and arithmetic
-//! on dates. Comparing text with a number by `<` or `>` gives an order instead of Python's `TypeError`.
+//! Not here: `indent`, includes and imports, and Home Assistant's own states (`states()` gives `unknown`).
 
+mod codes;
 mod collections;
+mod display;
 mod engine;
 mod format;
 mod guard;
 mod methods;
+mod moment;
 mod numbers;
+mod operators;
+mod ordering;
 mod params;
 mod path;
+mod patterns;
 mod registry;
+mod rewrite;
+mod slug;
+mod strftime;
 mod text;
 mod time;
+mod views;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -41,7 +50,7 @@ pub const MAX_OUTPUT: usize = 64 * 1024;
 /// Work that one rendering may do, in minijinja's units (about one per instruction).
 const FUEL: u64 = 20_000;
 /// Calls within calls: macros and recursive loops.
-const RECURSION: usize = 24;
+const RECURSION: usize = 80;
 
 /// Compiles templates. Cheap to clone. A source that is in use is compiled once, whoever carries it.
 #[derive(Clone)]
@@ -112,6 +121,14 @@ impl Sandbox {
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_debug(false);
         environment.set_unknown_method_callback(methods::call);
+        environment.set_formatter(|out, _, value| {
+            if let Some(text) = display::plain(value) {
+                return out.write_str(text).map_err(Into::into);
+            }
+            let mut text = String::new();
+            let written = display::write(&mut text, value).and_then(|()| out.write_str(&text));
+            written.map_err(Into::into)
+        });
         let names = registry::fill(&mut environment, &clock, zone);
         Self { engine: Arc::new(Engine::new(environment)), names: Arc::new(names) }
     }
@@ -158,15 +175,27 @@ impl Template {
             Kind::Static => Ok(Cow::Borrowed(self.source.trim())),
             Kind::Value => Ok(Cow::Borrowed(text()?.trim())),
             Kind::Path(path) => path.render(payload.json()),
-            Kind::Jinja(compiled) => {
-                let mut vars = Vec::with_capacity(extra.len() + 2);
-                vars.push(("value", Value::from(text()?)));
-                if let Some(json) = payload.json() {
-                    vars.push(("value_json", path::engine_value(json)));
-                }
-                vars.extend(extra.iter().cloned());
-                jinja(compiled, &vars, scope).map(Cow::Owned)
+            Kind::Jinja(compiled) => over(compiled, text()?.into(), payload, scope, extra).map(Cow::Owned),
+        }
+    }
+
+    /// Renders a value template over a payload that is no text (`encoding: ""`): `value` is the bytes, and what shows
+    /// them shows a bytes literal.
+    pub fn value_of_bytes<'p>(
+        &'p self,
+        payload: &'p Payload<'_>,
+        scope: Scope<'_>,
+        extra: Vars<'_>,
+    ) -> Result<Cow<'p, str>, RenderError> {
+        let bytes = || Value::from_bytes(payload.bytes().to_vec());
+        match &self.kind {
+            Kind::Static => Ok(Cow::Borrowed(self.source.trim())),
+            Kind::Value if payload.bytes().len() > MAX_OUTPUT => {
+                Err(RenderError::Failed(format!("the payload has {} bytes", payload.bytes().len())))
             }
+            Kind::Value => Ok(Cow::Owned(display::text(&bytes()))),
+            Kind::Path(path) => path.render(payload.json()),
+            Kind::Jinja(compiled) => over(compiled, bytes(), payload, scope, extra).map(Cow::Owned),
         }
     }
 
@@ -177,11 +206,28 @@ impl Template {
             Kind::Value => Ok(vars
                 .iter()
                 .find(|(name, _)| *name == "value")
-                .map_or_else(String::new, |(_, value)| value.to_string().trim().to_owned())),
+                .map_or_else(String::new, |(_, value)| display::text(value).trim().to_owned())),
             Kind::Path(_) => Err(RenderError::Undefined("value_json is undefined in a command".into())),
             Kind::Jinja(compiled) => jinja(compiled, vars, scope),
         }
     }
+}
+
+/// Renders with `value` and, where the payload is strict JSON, `value_json`.
+fn over(
+    compiled: &Compiled,
+    value: Value,
+    payload: &Payload<'_>,
+    scope: Scope<'_>,
+    extra: Vars<'_>,
+) -> Result<String, RenderError> {
+    let mut vars = Vec::with_capacity(extra.len() + 2);
+    vars.push(("value", value));
+    if let Some(json) = payload.json() {
+        vars.push(("value_json", path::engine_value(json)));
+    }
+    vars.extend(extra.iter().cloned());
+    jinja(compiled, &vars, scope)
 }
 
 fn jinja(compiled: &Compiled, vars: Vars<'_>, scope: Scope<'_>) -> Result<String, RenderError> {
@@ -194,6 +240,7 @@ fn jinja(compiled: &Compiled, vars: Vars<'_>, scope: Scope<'_>) -> Result<String
         all.push(("this", this(scope)));
     }
     all.extend(vars.iter().cloned());
+    patterns::refill();
     let text = compiled.render(Value::from_pairs(all)).map_err(|error| classify(&error))?;
     if text.len() > MAX_OUTPUT {
         return Err(RenderError::Failed(format!("the result has {} bytes", text.len())));
@@ -240,7 +287,9 @@ fn classify(error: &minijinja::Error) -> RenderError {
     let undefined = matches!(
         error.kind(),
         ErrorKind::UndefinedError | ErrorKind::UnknownFunction | ErrorKind::UnknownMethod
-    ) || error.detail().is_some_and(|detail| detail.contains("undefined"));
+    ) || error
+        .detail()
+        .is_some_and(|detail| detail.contains("undefined") && !detail.contains(params::INVALID));
     let text = describe(error);
     if undefined { RenderError::Undefined(text) } else { RenderError::Failed(text) }
 }

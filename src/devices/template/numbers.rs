@@ -3,8 +3,10 @@
 use minijinja::Error;
 use minijinja::value::{Value, ValueKind};
 
+use super::display;
+use super::operators::whole;
 use super::params::{Params, invalid};
-use super::registry::{Entry, entry, integer, variadic};
+use super::registry::{Entry, entry, variadic};
 
 pub(super) const TABLE: &[Entry] = &[
     entry("float", &["value", "default"], float),
@@ -23,11 +25,10 @@ pub(super) const TABLE: &[Entry] = &[
     entry("atan", &["value", "default"], |p| unary(p, "atan", f64::atan)),
     variadic("average", &["value", "default"], average),
     variadic("median", &["value", "default"], median),
-    variadic("min", &["value"], |p| extreme(p, std::cmp::Ordering::Less)),
-    variadic("max", &["value"], |p| extreme(p, std::cmp::Ordering::Greater)),
     entry("clamp", &["value", "min", "max"], clamp),
     entry("wrap", &["value", "min", "max"], wrap),
     entry("remap", &["value", "in_min", "in_max", "out_min", "out_max", "steps", "edges"], remap),
+    entry("atan2", &["value", "x", "default"], atan2),
     entry("bitwise_and", &["value", "other"], |p| bits(p, "bitwise_and", |a, b| a & b)),
     entry("bitwise_or", &["value", "other"], |p| bits(p, "bitwise_or", |a, b| a | b)),
     entry("bitwise_xor", &["value", "other"], |p| bits(p, "bitwise_xor", |a, b| a ^ b)),
@@ -47,7 +48,7 @@ pub(super) fn to_float(value: &Value) -> Option<f64> {
 }
 
 fn parse_float(text: &str) -> Option<f64> {
-    let text = text.trim();
+    let text = ascii_digits(text.trim());
     let mut plain = String::with_capacity(text.len());
     let mut before = ' ';
     for (at, character) in text.char_indices() {
@@ -62,6 +63,20 @@ fn parse_float(text: &str) -> Option<f64> {
         before = character;
     }
     plain.parse().ok()
+}
+
+/// Digits of other scripts count as ours in Python.
+fn ascii_digits(text: &str) -> std::borrow::Cow<'_, str> {
+    /// The zeros of Arabic, Persian, Devanagari, Bengali, Thai and of full width.
+    const ZEROS: [u32; 6] = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50, 0xff10];
+    if text.is_ascii() {
+        return text.into();
+    }
+    let digit = |c: char| {
+        let zero = ZEROS.iter().find(|zero| (**zero..**zero + 10).contains(&u32::from(c)))?;
+        char::from_digit(u32::from(c) - zero, 10)
+    };
+    text.chars().map(|c| digit(c).unwrap_or(c)).collect::<String>().into()
 }
 
 /// Home Assistant's `is_number`: finite, and readable as a float.
@@ -82,16 +97,23 @@ fn int(p: &Params) -> Result<Value, Error> {
         ValueKind::Number if value.is_integer() => return Ok(value.clone()),
         _ => None,
     };
-    let whole = whole.or_else(|| {
-        let number = to_float(value)?.trunc();
-        number.is_finite().then_some(number as i128)
-    });
-    whole.map_or_else(|| p.default_or("int", value), |number| Ok(number.into()))
+    if let Some(whole) = whole {
+        return Ok(whole.into());
+    }
+    match to_float(value).filter(|number| number.is_finite()) {
+        Some(number) => Ok(as_integer(number.trunc())),
+        None => p.default_or("int", value),
+    }
+}
+
+/// A whole float as an integer. What the engine's integers do not hold is given as its digits.
+fn as_integer(number: f64) -> Value {
+    if number.abs() < 1e38 { Value::from(number as i128) } else { format!("{number:.0}").into() }
 }
 
 /// Python's `int(text, base)`: sign, matching prefix and underscores are legal; base 0 reads the prefix.
 fn parse_int(text: &str, base: i64) -> Option<i128> {
-    let text = text.trim().replace('_', "").to_ascii_lowercase();
+    let text = ascii_digits(text.trim()).to_ascii_lowercase();
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text.strip_prefix('+').unwrap_or(&text)),
@@ -104,14 +126,16 @@ fn parse_int(text: &str, base: i64) -> Option<i128> {
         (_, 0) => (digits, 10),
         (_, base) => (digits, u32::try_from(base).ok().filter(|base| (2..=36).contains(base))?),
     };
-    if digits.starts_with(['+', '-']) {
+    // Underscores stand between digits, or after a prefix, one at a time.
+    let bare = digits.strip_prefix('_').filter(|_| prefixed.is_some()).unwrap_or(digits);
+    if bare.starts_with(['+', '-', '_']) || bare.ends_with('_') || bare.contains("__") {
         return None;
     }
-    i128::from_str_radix(digits, base).ok().map(|number| sign * number)
+    i128::from_str_radix(&bare.replace('_', ""), base).ok().map(|number| sign * number)
 }
 
 fn boolean(p: &Params) -> Result<Value, Error> {
-    let value = p.need("value")?;
+    let value = p.given("value")?;
     let flag = match value.kind() {
         ValueKind::Bool => Some(value.is_true()),
         ValueKind::Number => to_float(value).map(|number| number != 0.0),
@@ -144,19 +168,23 @@ fn round(p: &Params) -> Result<Value, Error> {
     let precision = p.int_or("precision", 0)?;
     let Some(number) = to_float(value) else { return p.default_or("round", value) };
     let scale = 10f64.powi(i32::try_from(precision).unwrap_or(0));
-    let rounded = match p.text_or("method", "common").as_str() {
-        "ceil" => (number * scale).ceil() / scale,
-        "floor" => (number * scale).floor() / scale,
-        "half" => (number * 2.0).round_ties_even() / 2.0,
+    let method = p.text_or("method", "common");
+    let rounded = match method.as_str() {
+        "ceil" => ((number * scale).ceil() + 0.0) / scale,
+        // An integer in Python: it has no negative zero.
+        "floor" => ((number * scale).floor() + 0.0) / scale,
+        "half" => ((number * 2.0).round_ties_even() + 0.0) / 2.0,
         _ => round_half_even(number, precision),
     };
-    if precision == 0 {
-        if !rounded.is_finite() {
-            return p.default_or("round", value);
-        }
-        return Ok(Value::from(rounded as i128));
+    let whole = precision == 0 || matches!(method.as_str(), "ceil" | "floor" | "half");
+    if whole && number.is_infinite() {
+        // Python's `OverflowError`, which a default does not catch.
+        return Err(invalid("round", value));
     }
-    Ok(rounded.into())
+    if whole && number.is_nan() {
+        return p.default_or("round", value);
+    }
+    Ok(if precision == 0 { as_integer(rounded) } else { rounded.into() })
 }
 
 fn multiply(p: &Params) -> Result<Value, Error> {
@@ -182,7 +210,7 @@ fn log(p: &Params) -> Result<Value, Error> {
     let value = p.need("value")?;
     let base = p.get("base").map_or(Some(std::f64::consts::E), to_float);
     match (to_float(value), base) {
-        (Some(number), Some(base)) if number > 0.0 && base > 0.0 && base != 1.0 => {
+        (Some(number), Some(base)) if (number > 0.0 || number.is_nan()) && base > 0.0 && base != 1.0 => {
             let result = if p.get("base").is_some() { number.ln() / base.ln() } else { number.ln() };
             Ok(result.into())
         }
@@ -192,79 +220,72 @@ fn log(p: &Params) -> Result<Value, Error> {
 
 fn unary(p: &Params, what: &str, of: fn(f64) -> f64) -> Result<Value, Error> {
     let value = p.need("value")?;
-    match to_float(value).map(of) {
-        Some(result) if !result.is_nan() => Ok(result.into()),
+    let number = to_float(value);
+    match number.map(of) {
+        Some(result) if !result.is_nan() || number.is_some_and(f64::is_nan) => Ok(result.into()),
         _ => p.default_or(what, value),
     }
 }
 
+/// `atan2(y, x)`, or of a list of both.
+fn atan2(p: &Params) -> Result<Value, Error> {
+    let value = p.need("value")?;
+    let (y, x, default) = match value.kind() {
+        ValueKind::Seq => {
+            let pair = super::params::items(value)?;
+            (pair.first().cloned(), pair.get(1).cloned(), p.get("x").or_else(|| p.get("default")))
+        }
+        _ => (Some(value.clone()), p.get("x").cloned(), p.get("default")),
+    };
+    match (y.as_ref().and_then(to_float), x.as_ref().and_then(to_float)) {
+        (Some(y), Some(x)) => Ok(y.atan2(x).into()),
+        _ => default.cloned().ok_or_else(|| invalid("atan2", value)),
+    }
+}
+
 /// The numbers of a list, or of the arguments themselves.
-fn numbers(p: &Params) -> Result<Vec<f64>, Error> {
-    let first = p.need("value")?;
+fn numbers(p: &Params) -> Result<Vec<Value>, Error> {
+    let first = p.given("value")?;
     let items = match first.kind() {
         ValueKind::Number | ValueKind::Bool | ValueKind::String => {
             let second = p.get("default").cloned();
             std::iter::once(first.clone()).chain(second).chain(p.more.iter().cloned()).collect()
         }
+        ValueKind::Undefined => return Err(invalid("average", first)),
         _ => super::params::items(first)?,
     };
-    items
-        .iter()
-        .map(|item| match item.kind() {
-            ValueKind::Number | ValueKind::Bool => to_float(item).ok_or_else(|| invalid("average", item)),
-            _ => Err(invalid("average", item)),
-        })
-        .collect()
+    match items.iter().find(|item| !matches!(item.kind(), ValueKind::Number | ValueKind::Bool)) {
+        Some(odd) => Err(invalid("average", odd)),
+        None => Ok(items),
+    }
 }
 
 fn average(p: &Params) -> Result<Value, Error> {
-    match numbers(p) {
-        Ok(list) if !list.is_empty() => Ok((list.iter().sum::<f64>() / list.len() as f64).into()),
-        Ok(_) => p.default_or("average", p.need("value")?),
-        Err(error) => p.get("default").cloned().ok_or(error),
+    let list: Vec<f64> = match numbers(p) {
+        Ok(list) => list.iter().filter_map(to_float).collect(),
+        Err(error) => return p.get("default").cloned().ok_or(error),
+    };
+    if list.is_empty() {
+        return p.default_or("average", p.need("value")?);
     }
+    Ok((list.iter().sum::<f64>() / list.len() as f64).into())
 }
 
 fn median(p: &Params) -> Result<Value, Error> {
-    let mut list = numbers(p)?;
-    list.sort_by(f64::total_cmp);
+    let mut list = match numbers(p) {
+        Ok(list) => list,
+        Err(error) => return p.get("default").cloned().ok_or(error),
+    };
+    list.sort();
     let middle = list.len() / 2;
     match (list.get(middle), middle.checked_sub(1).and_then(|at| list.get(at))) {
-        (Some(high), Some(low)) if list.len() % 2 == 0 => Ok((f64::midpoint(*low, *high)).into()),
-        (Some(number), _) if number.fract() == 0.0 => Ok((*number as i64).into()),
-        (Some(number), _) => Ok((*number).into()),
+        (Some(high), Some(low)) if list.len() % 2 == 0 => {
+            let number = |value: &Value| to_float(value).unwrap_or(f64::NAN);
+            Ok(f64::midpoint(number(low), number(high)).into())
+        }
+        (Some(number), _) => Ok(number.clone()),
         (None, _) => p.default_or("median", p.need("value")?),
     }
-}
-
-fn extreme(p: &Params, wanted: std::cmp::Ordering) -> Result<Value, Error> {
-    let first = p.need("value")?;
-    let items = if p.more.is_empty() {
-        super::params::items(first)?
-    } else {
-        std::iter::once(first.clone()).chain(p.more.iter().cloned()).collect()
-    };
-    if items.iter().any(Value::is_undefined) {
-        return Err(Error::new(minijinja::ErrorKind::UndefinedError, "an item is undefined"));
-    }
-    let text = |value: &Value| value.kind() == ValueKind::String;
-    if let Some(first) = items.first()
-        && let Some(odd) = items.iter().find(|item| text(item) != text(first) || item.is_none())
-        && items.len() > 1
-    {
-        return Err(invalid("min/max", odd));
-    }
-    let mut items = items.into_iter();
-    let Some(mut best) = items.next() else {
-        // Jinja's filters give undefined for an empty list.
-        return Ok(Value::UNDEFINED);
-    };
-    for item in items {
-        if item.cmp(&best) == wanted {
-            best = item;
-        }
-    }
-    Ok(best)
 }
 
 fn needed(p: &Params, name: &str) -> Result<f64, Error> {
@@ -305,23 +326,32 @@ fn remap(p: &Params) -> Result<Value, Error> {
     Ok((out_low + share * (out_high - out_low)).into())
 }
 
-fn bits(p: &Params, what: &str, with: fn(i64, i64) -> i64) -> Result<Value, Error> {
-    let first = integer(what, p.need("value")?)?;
-    let second = integer(what, p.need("other")?)?;
-    Ok(with(first, second).into())
+fn bits(p: &Params, what: &str, with: fn(i128, i128) -> i128) -> Result<Value, Error> {
+    let (first, second) = (p.given("value")?, p.given("other")?);
+    match (whole(first), whole(second)) {
+        (Some(first), Some(second)) => Ok(with(first, second).into()),
+        (None, _) => Err(invalid(what, first)),
+        (_, None) => Err(invalid(what, second)),
+    }
 }
 
+/// Home Assistant looks at the last two characters.
 fn ordinal(p: &Params) -> Result<Value, Error> {
-    let value = p.need("value")?;
-    let number = to_float(value).ok_or_else(|| invalid("ordinal", value))?.trunc() as i64;
-    let ending = match (number.rem_euclid(100), number.rem_euclid(10)) {
+    let value = p.given("value")?;
+    let text = display::text(value);
+    let last = |count: usize| -> Option<i128> {
+        let start = text.char_indices().rev().nth(count - 1).map_or(0, |(at, _)| at);
+        parse_int(text.get(start..)?, 10)
+    };
+    let (digit, two) = last(1).zip(last(2)).ok_or_else(|| invalid("ordinal", value))?;
+    let ending = match (two.rem_euclid(100), digit) {
         (11..=13, _) => "th",
         (_, 1) => "st",
         (_, 2) => "nd",
         (_, 3) => "rd",
         _ => "th",
     };
-    Ok(format!("{number}{ending}").into())
+    Ok(format!("{text}{ending}").into())
 }
 
 fn file_size(p: &Params) -> Result<Value, Error> {

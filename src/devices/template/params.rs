@@ -3,6 +3,8 @@
 use minijinja::value::{Kwargs, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Error, ErrorKind};
 
+use super::display;
+
 /// The arguments of one call, by the names of its signature.
 pub(super) struct Params {
     names: &'static [&'static str],
@@ -60,12 +62,19 @@ impl Params {
         }
     }
 
+    /// A required argument; something undefined is a value of the wrong type, for functions of Home Assistant's own
+    /// that hand it to Python.
+    pub fn given(&self, name: &str) -> Result<&Value, Error> {
+        self.get(name).ok_or_else(|| Error::new(ErrorKind::MissingArgument, name.to_owned()))
+    }
+
+    /// A required argument as `str()`. Something undefined is empty text.
     pub fn text(&self, name: &str) -> Result<String, Error> {
-        self.need(name).map(Value::to_string)
+        self.given(name).map(display::text)
     }
 
     pub fn text_or(&self, name: &str, default: &str) -> String {
-        self.get(name).map_or_else(|| default.to_owned(), Value::to_string)
+        self.get(name).map_or_else(|| default.to_owned(), display::text)
     }
 
     pub fn flag(&self, name: &str, default: bool) -> bool {
@@ -101,10 +110,13 @@ pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
     }
 }
 
+/// How the text of [`invalid`] begins after what was called: the value in it says nothing about the error's kind.
+pub(super) const INVALID: &str = " got invalid input ";
+
 /// Python's `ValueError` or `TypeError`.
 pub(super) fn invalid(what: &str, value: &Value) -> Error {
-    let shown: String = value.to_string().chars().take(100).collect();
-    Error::new(ErrorKind::InvalidOperation, format!("{what} got invalid input {shown:?}"))
+    let shown: String = display::text(value).chars().take(100).collect();
+    Error::new(ErrorKind::InvalidOperation, format!("{what}{INVALID}{shown:?}"))
 }
 
 /// The raw arguments, named ones among them.

@@ -105,7 +105,7 @@ pub(super) fn python_text(value: &Json) -> Cow<'_, str> {
             Cow::Owned(python_float(number.as_f64().unwrap_or(f64::NAN)))
         }
         Json::Number(number) => Cow::Owned(number.to_string()),
-        Json::Array(_) | Json::Object(_) => Cow::Owned(engine_value(value).to_string()),
+        Json::Array(_) | Json::Object(_) => Cow::Owned(super::display::text(&engine_value(value))),
     }
 }
 

@@ -8,8 +8,10 @@ use std::collections::HashSet;
 use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error};
 
-use super::params::{Params, invalid, plain};
-use super::{CompileError, collections, format, numbers, text, time};
+use super::moment::{Moment, Span};
+use super::params::{Params, plain};
+use super::views::{States, Version};
+use super::{CompileError, codes, collections, format, numbers, operators, ordering, patterns, text, time};
 use crate::clock::Clock;
 
 pub(super) type Call = fn(&Params) -> Result<Value, Error>;
@@ -136,7 +138,17 @@ pub(super) fn fill(environment: &mut Environment<'static>, clock: &Clock, zone: 
         environment.remove_global(name);
     }
     let mut filters: HashSet<&'static str> = BUILTIN_FILTERS.iter().copied().collect();
-    for table in [numbers::TABLE, format::TABLE, text::TABLE, collections::TABLE, time::TABLE] {
+    let tables = [
+        numbers::TABLE,
+        text::TABLE,
+        codes::TABLE,
+        patterns::TABLE,
+        collections::TABLE,
+        ordering::TABLE,
+        operators::TABLE,
+        time::TABLE,
+    ];
+    for table in tables {
         for entry in table {
             filters.insert(entry.name);
             let (params, variadic, call) = (entry.params, entry.variadic, entry.call);
@@ -146,24 +158,62 @@ pub(super) fn fill(environment: &mut Environment<'static>, clock: &Clock, zone: 
             environment.add_function(entry.name, function);
         }
     }
+    collections::special(environment, &mut filters, clock);
+    ordering::fill(environment);
+    filters.extend(["min", "max", "format"]);
     time::local(environment, &mut filters, clock, zone);
+    environment.add_filter("format", format::filter);
     environment.add_global("dict", Value::from_object(collections::DictType));
     environment.add_global("pi", std::f64::consts::PI);
     environment.add_global("e", std::f64::consts::E);
     environment.add_global("tau", std::f64::consts::TAU);
-    environment.add_global("inf", f64::INFINITY);
-    // Home Assistant's own states are not ours to give.
-    for name in ["states", "state_attr", "is_state", "has_value", "expand"] {
-        environment.add_function(name, move |_: Rest<ValueOrKwargs>| match name {
-            "states" => Value::from("unknown"),
-            "is_state" | "has_value" => Value::from(false),
-            "expand" => Value::from(Vec::<Value>::new()),
-            _ => Value::from(()),
-        });
-    }
+    absent(environment);
     let mut tests: HashSet<&'static str> = BUILTIN_TESTS.iter().copied().collect();
     fill_tests(environment, &mut tests);
     Names { filters, tests }
+}
+
+/// Home Assistant's own states, devices and areas, which are not ours to give.
+fn absent(environment: &mut Environment<'static>) {
+    environment.add_global("states", Value::from_object(States));
+    environment.add_function("state_translated", |_: Rest<ValueOrKwargs>| "unknown");
+    for name in ["is_state", "is_state_attr", "has_value", "is_device_attr"] {
+        environment.add_function(name, |_: Rest<ValueOrKwargs>| false);
+    }
+    for name in [
+        "state_attr",
+        "device_attr",
+        "device_id",
+        "device_name",
+        "area_id",
+        "area_name",
+        "floor_id",
+        "floor_name",
+        "label_id",
+        "label_name",
+        "config_entry_id",
+        "closest",
+        "distance",
+    ] {
+        environment.add_function(name, |_: Rest<ValueOrKwargs>| Value::from(()));
+    }
+    for name in [
+        "expand",
+        "areas",
+        "floors",
+        "labels",
+        "device_entities",
+        "area_entities",
+        "area_devices",
+        "floor_areas",
+        "floor_entities",
+        "label_entities",
+        "label_devices",
+        "label_areas",
+        "integration_entities",
+    ] {
+        environment.add_function(name, |_: Rest<ValueOrKwargs>| Value::from(Vec::<Value>::new()));
+    }
 }
 
 fn fill_tests(environment: &mut Environment<'static>, tests: &mut HashSet<&'static str>) {
@@ -177,19 +227,28 @@ fn fill_tests(environment: &mut Environment<'static>, tests: &mut HashSet<&'stat
         "string_like",
         "contains",
         "is_number",
+        "callable",
+        "has_value",
     ]);
-    environment.add_test("match", |value: &Value, find: &str, ignore_case: Option<bool>| {
-        text::find(&value.to_string(), find, ignore_case.unwrap_or(false), true)
-    });
-    environment.add_test("search", |value: &Value, find: &str, ignore_case: Option<bool>| {
-        text::find(&value.to_string(), find, ignore_case.unwrap_or(false), false)
-    });
+    for (name, at_start) in [("match", true), ("search", false)] {
+        environment.add_test(name, move |args: Rest<ValueOrKwargs>| -> Result<bool, Error> {
+            let p = Params::bind(&["value", "find", "ignorecase"], false, &plain(&args))?;
+            patterns::find(&p.text("value")?, &p.text_or("find", ""), p.flag("ignorecase", false), at_start)
+        });
+    }
     environment.add_test("list", |value: &Value| value.kind() == ValueKind::Seq && !value.is_tuple());
-    environment.add_test("set", |_: &Value| false);
+    environment.add_test("set", collections::is_set);
     environment.add_test("tuple", Value::is_tuple);
-    environment.add_test("datetime", |value: &Value| value.downcast_object_ref::<time::Moment>().is_some());
+    environment.add_test("datetime", |value: &Value| value.downcast_object_ref::<Moment>().is_some());
     environment.add_test("string_like", |value: &Value| value.as_str().is_some());
+    environment.add_test("has_value", |_: &Value| false);
     environment.add_test("is_number", numbers::is_number);
+    environment.add_test("callable", |value: &Value| {
+        let other = value.downcast_object_ref::<Moment>().is_some()
+            || value.downcast_object_ref::<Span>().is_some()
+            || value.downcast_object_ref::<Version>().is_some();
+        value.kind() == ValueKind::Plain && !other
+    });
     environment.add_test("contains", |value: &Value, item: &Value| -> Result<bool, Error> {
         collections::contains(value, item)
     });
@@ -199,18 +258,10 @@ fn fill_tests(environment: &mut Environment<'static>, tests: &mut HashSet<&'stat
             ValueKind::Seq | ValueKind::Iterable | ValueKind::Map | ValueKind::String | ValueKind::Undefined
         )
     });
+    environment.add_test("sequence", |value: &Value| {
+        matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::String | ValueKind::Undefined)
+    });
     // Python's bool is no number for a person, but is one for Jinja's test.
     environment
         .add_test("number", |value: &Value| matches!(value.kind(), ValueKind::Number | ValueKind::Bool));
-}
-
-/// An operation that is defined for numbers only.
-pub(super) fn integer(what: &str, value: &Value) -> Result<i64, Error> {
-    match value.kind() {
-        ValueKind::Number | ValueKind::Bool => value
-            .as_i64()
-            .or_else(|| (value.kind() == ValueKind::Bool).then_some(i64::from(value.is_true())))
-            .ok_or_else(|| invalid(what, value)),
-        _ => Err(invalid(what, value)),
-    }
 }

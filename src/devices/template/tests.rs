@@ -172,3 +172,121 @@ fn a_source_is_compiled_once_and_forgotten_with_its_last_user() {
     assert!(sandbox.compile("{{ value +++ }}").is_err());
     assert_eq!(sandbox.engine.held(), 0, "what does not compile leaves nothing behind");
 }
+
+/// What Home Assistant 2026.2.3 answers over the payload `{"p":1}`: its text, `<RAW>` (something undefined was used, so
+/// the payload stands), `<ERROR>` or `<INVALID>`.
+#[test]
+fn what_is_written_is_what_home_assistant_writes() {
+    let mut wrong = Vec::new();
+    for line in include_str!("answers.jsonl").lines() {
+        let (source, expected): (String, String) = serde_json::from_str(line).unwrap();
+        let got = match sandbox().compile(&source) {
+            Err(_) => "<INVALID>".to_owned(),
+            Ok(_) => match value(&source, r#"{"p":1}"#) {
+                Ok(text) => text,
+                Err(RenderError::Undefined(_)) => "<RAW>".to_owned(),
+                Err(RenderError::Failed(_)) => "<ERROR>".to_owned(),
+            },
+        };
+        if got != expected {
+            wrong.push(format!("{source}: {got:?}, not {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_payload_reads_every_digit_of_a_float() {
+    for number in ["59.730000000000004", "183.60000610351562", "1.4586953078643485", "0.30000000000000004"] {
+        let payload = format!(r#"{{"a":{number},"l":[{number}]}}"#);
+        assert_eq!(value("{{ value_json.a }}", &payload).unwrap(), number);
+        assert_eq!(value("{{ value_json.a | float }}", &payload).unwrap(), number);
+        assert_eq!(value("{{ value_json.l }}", &payload).unwrap(), format!("[{number}]"));
+    }
+}
+
+#[test]
+fn bytes_are_shown_as_a_literal_and_read_as_bytes() {
+    let state = State::default();
+    let scope = Scope { entity_id: "", name: "", state: &state };
+    let payload = Payload::new(b"\x01\xff'", false);
+    for (source, expected) in [
+        ("{{ value }}", r#"b"\x01\xff'""#),
+        ("{{ value | length }}", "3"),
+        ("{{ value[1] }}", "255"),
+        ("{{ unpack(value, '>H') }}", "511"),
+        ("{{ value.hex() }}", "01ff27"),
+        ("{{ value | base64_encode }}", "Af8n"),
+        ("{{ value_json is defined }}", "False"),
+        ("{{ value | md5 | length }}", "32"),
+    ] {
+        let template = sandbox().compile(source).unwrap();
+        let got = template.value_of_bytes(&payload, scope, &[]);
+        assert_eq!(got.as_deref(), Ok(expected), "{source}");
+    }
+    let command = sandbox().compile("{{ pack(value, '>h') }}").unwrap();
+    assert_eq!(command.command(scope, &[("value", Value::from(-2))]).unwrap(), r"b'\xff\xfe'");
+}
+
+#[test]
+fn chance_follows_the_clock() {
+    let draw = |seed| {
+        let clock = Clock::simulated(chrono::DateTime::UNIX_EPOCH, seed);
+        let template =
+            Sandbox::new(clock, chrono_tz::UTC).compile("{{ range(99)|random }}{{ [1,2,3,4]|shuffle }}");
+        let (payload, state) = (Payload::new(b"x", false), State::default());
+        let scope = Scope { entity_id: "", name: "", state: &state };
+        template.unwrap().value(&payload, scope, &[]).map(Cow::into_owned).unwrap()
+    };
+    assert_eq!(draw(1), draw(1));
+    assert!((2..9).any(|seed| draw(seed) != draw(1)));
+}
+
+#[test]
+fn a_day_by_the_clock_on_the_wall_is_not_always_24_hours() {
+    let berlin = Sandbox::new(Clock::system(), chrono_tz::Europe::Berlin);
+    let source = "{% set a = as_local(as_datetime('2026-03-28T12:00:00Z')) %}{% set b = a + timedelta(days=1) %}\
+                  {{ b }} {{ b.strftime('%Z %z') }} {{ b - a }} {{ as_timestamp(b) - as_timestamp(a) }} {{ a < b }}";
+    let (payload, state) = (Payload::new(b"x", false), State::default());
+    let scope = Scope { entity_id: "", name: "", state: &state };
+    let template = berlin.compile(source).unwrap();
+    let got = template.value(&payload, scope, &[]);
+    assert_eq!(
+        got.as_deref(),
+        Ok("2026-03-29 13:00:00+02:00 CEST +0200 1 day, 0:00:00 82800.0 True"),
+        "Python keeps the hour"
+    );
+}
+
+#[test]
+fn new_functions_keep_the_limits() {
+    let patterns = "{% for i in range(600) %}{{ 'a'|regex_replace('a' ~ i, 'b') }}{% endfor %}";
+    let backtracking = "{{ ('a' * 60)|regex_search('(?=(a+)+b)c|(a|aa)+\\\\1$') }}";
+    for source in [
+        patterns,
+        backtracking,
+        "{{ 'ab'|wordwrap(1, true, 'x' * 60000) }}",
+        "{{ range(9000)|join('x' * 2000) }}",
+        "{{ '%999999999d' % 1 }}{{ '{:999999999}'.format(1) }}{{ pack(1, '999999999s') }}{{ 'a'.expandtabs(99999999) }}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(900) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(900) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x < ns.x }}",
+        "{% set ns = namespace(x={}) %}{% for i in range(900) %}{% set ns.x = {'a': ns.x} %}{% endfor %}\
+         {{ ns.x|combine(ns.x, recursive=true)|length }}",
+        "{{ now() + timedelta(days=9999999999) }}{{ as_datetime(1e300) }}{{ timedelta(days=1e300) }}",
+        "{{ (now() - timedelta(days=999999)).isoformat() }}",
+        "{{ [1, 'a', none, 2.5, [1], {}]|sort }}",
+        "{{ ['nan'|float, 1, 'nan'|float, 3, 2, 'nan'|float, 9, 8]|sort|length }}",
+        "{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}",
+    ] {
+        let result = value(source, "x");
+        if let Ok(text) = &result {
+            assert!(text.len() <= MAX_OUTPUT, "{source}");
+        }
+    }
+    assert!(
+        matches!(value(patterns, "x"), Err(RenderError::Failed(_))),
+        "patterns have a budget of their own"
+    );
+    let nested = format!("{{{{ {}1 < 2{} }}}}", "(1 * ".repeat(20), " < 3)".repeat(20));
+    assert_ne!(value(&nested, "x"), Ok(String::new()));
+}

@@ -1,128 +1,46 @@
-//! Text: regular expressions, JSON, encodings, shortening.
+//! Text: JSON, shortening, wrapping, escaping.
 
-use base64::Engine;
 use minijinja::Error;
-use minijinja::value::{Tuple, Value, ValueKind};
-use regex::{Regex, RegexBuilder};
+use minijinja::value::{Value, ValueKind};
 use serde_json::Value as Json;
-use sha2::Digest;
 
-use super::params::{Params, invalid};
-use super::registry::{Entry, entry};
+use super::params::{Params, invalid, items};
+use super::registry::{Entry, entry, variadic};
+use super::views::Version;
+use super::{display, slug};
 
 pub(super) const TABLE: &[Entry] = &[
     entry("is_defined", &["value"], |p| p.need("value").cloned()),
     entry("from_json", &["value", "default"], from_json),
     entry("to_json", &["value", "ensure_ascii", "pretty_print", "sort_keys"], to_json),
     entry("tojson", &["value"], tojson),
-    entry("regex_match", &["value", "find", "ignorecase"], |p| search(p, true)),
-    entry("regex_search", &["value", "find", "ignorecase"], |p| search(p, false)),
-    entry("regex_replace", &["value", "find", "replace", "ignorecase", "count"], regex_replace),
-    entry("regex_findall", &["value", "find", "ignorecase"], |p| find_all(p).map(Value::from)),
-    entry("regex_findall_index", &["value", "find", "index", "ignorecase"], find_all_index),
-    entry("base64_encode", &["value"], |p| Ok(base64(&bytes_of(p.need("value")?)).into())),
-    entry("base64_decode", &["value", "encoding"], base64_decode),
-    entry("from_hex", &["value"], from_hex),
-    entry("sha256", &["value"], |p| Ok(hex(&sha2::Sha256::digest(bytes_of(p.need("value")?))).into())),
-    entry("sha512", &["value"], |p| Ok(hex(&sha2::Sha512::digest(bytes_of(p.need("value")?))).into())),
     entry("slugify", &["value", "separator"], |p| {
-        Ok(slug(&p.text("value")?, &p.text_or("separator", "_")).into())
+        Ok(slug::slug(&p.text("value")?, &p.text_or("separator", "_")).into())
     }),
-    entry("urlencode", &["value"], |p| Ok(url(&p.text("value")?).into())),
+    entry("urlencode", &["value"], urlencode),
     entry("truncate", &["value", "length", "killwords", "end", "leeway"], truncate),
     entry("title", &["value"], |p| Ok(title(&p.text("value")?).into())),
     entry("wordcount", &["value"], |p| Ok(word_count(&p.text("value")?).into())),
     entry("center", &["value", "width"], center),
     entry("striptags", &["value"], |p| Ok(strip_tags(&p.text("value")?).into())),
-    entry("version", &["value"], |p| p.need("value").cloned()),
+    entry("version", &["value"], version),
+    entry("wordwrap", &["value", "width", "break_long_words", "wrapstring", "break_on_hyphens"], wordwrap),
+    entry("escape", &["value"], |p| Ok(escape(&p.text("value")?).into())),
+    entry("e", &["value"], |p| Ok(escape(&p.text("value")?).into())),
+    entry("forceescape", &["value"], |p| Ok(escape(&p.text("value")?).into())),
+    entry("string", &["value"], |p| {
+        Ok(match p.given("value")? {
+            value if display::plain(value).is_some() => value.clone(),
+            value => display::text(value).into(),
+        })
+    }),
+    variadic("join", &["value", "d", "attribute"], join),
     entry("split", &["value", "separator"], split),
 ];
 
-const MAX_PATTERN_BYTES: usize = 64 * 1024;
-
-fn pattern(find: &str, ignore_case: bool) -> Result<Regex, Error> {
-    RegexBuilder::new(find)
-        .case_insensitive(ignore_case)
-        .size_limit(MAX_PATTERN_BYTES * 4)
-        .build()
-        .map_err(|_| invalid("regular expression", &Value::from(find)))
-}
-
-/// Whether `find` occurs, anywhere or at the start.
-pub(super) fn find(text: &str, find: &str, ignore_case: bool, at_start: bool) -> Result<bool, Error> {
-    let found = pattern(find, ignore_case)?.find(text).map(|found| found.start());
-    Ok(found.is_some_and(|start| !at_start || start == 0))
-}
-
-fn search(p: &Params, at_start: bool) -> Result<Value, Error> {
-    find(&p.text("value")?, &p.text("find")?, p.flag("ignorecase", false), at_start).map(Value::from)
-}
-
-fn regex_replace(p: &Params) -> Result<Value, Error> {
-    let text = p.text("value")?;
-    let pattern = pattern(&p.text_or("find", ""), p.flag("ignorecase", false))?;
-    let count = usize::try_from(p.int_or("count", 0)?).unwrap_or(0);
-    let replace = python_replacement(&p.text_or("replace", ""));
-    Ok(pattern.replacen(&text, count, replace.as_str()).into_owned().into())
-}
-
-/// `\1` and `\g<name>` of Python as `${1}` and `${name}`.
-fn python_replacement(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(character) = rest.next() {
-        match (character, rest.peek().copied()) {
-            ('$', _) => out.push_str("$$"),
-            ('\\', Some(digit)) if digit.is_ascii_digit() => {
-                rest.next();
-                out.push_str(&format!("${{{digit}}}"));
-            }
-            ('\\', Some('g')) => {
-                let name: String = rest.by_ref().skip(2).take_while(|c| *c != '>').collect();
-                out.push_str(&format!("${{{name}}}"));
-            }
-            ('\\', Some('\\')) => {
-                rest.next();
-                out.push('\\');
-            }
-            ('\\', Some('n')) => {
-                rest.next();
-                out.push('\n');
-            }
-            (character, _) => out.push(character),
-        }
-    }
-    out
-}
-
-/// Python's `re.findall`: whole matches, the one group, or a tuple of groups.
-fn find_all(p: &Params) -> Result<Vec<Value>, Error> {
-    let text = p.text("value")?;
-    let pattern = pattern(&p.text("find")?, p.flag("ignorecase", false))?;
-    let group = |captures: &regex::Captures<'_>, at: usize| {
-        Value::from(captures.get(at).map_or("", |found| found.as_str()))
-    };
-    let found = pattern.captures_iter(&text).map(|captures| match captures.len() {
-        1 => group(&captures, 0),
-        2 => group(&captures, 1),
-        groups => Value::from(Tuple::new((1..groups).map(|at| group(&captures, at)).collect())),
-    });
-    Ok(found.collect())
-}
-
-fn find_all_index(p: &Params) -> Result<Value, Error> {
-    let found = find_all(p)?;
-    let index = p.int_or("index", 0)?;
-    let at = if index < 0 { index + i64::try_from(found.len()).unwrap_or(0) } else { index };
-    usize::try_from(at)
-        .ok()
-        .and_then(|at| found.get(at).cloned())
-        .ok_or_else(|| invalid("regex_findall_index", p.get("value").unwrap_or(&Value::UNDEFINED)))
-}
-
 fn from_json(p: &Params) -> Result<Value, Error> {
-    let value = p.need("value")?;
-    match serde_json::from_str::<Json>(&value.to_string()) {
+    let value = p.given("value")?;
+    match serde_json::from_str::<Json>(&display::text(value)) {
         Ok(json) => Ok(super::path::engine_value(&json)),
         Err(_) => p.default_or("from_json", value),
     }
@@ -130,14 +48,14 @@ fn from_json(p: &Params) -> Result<Value, Error> {
 
 fn as_json(value: &Value) -> Result<Json, Error> {
     if value.is_undefined() {
-        return Err(Error::new(minijinja::ErrorKind::UndefinedError, "undefined is not JSON"));
+        return Err(invalid("to_json", value));
     }
     serde_json::to_value(value).map_err(|_| invalid("to_json", value))
 }
 
 /// Home Assistant's `to_json`: compact, in the original order, without escapes for other letters.
 fn to_json(p: &Params) -> Result<Value, Error> {
-    let mut json = as_json(p.need("value")?)?;
+    let mut json = as_json(p.given("value")?)?;
     if p.flag("sort_keys", false) {
         json.sort_all_objects();
     }
@@ -152,7 +70,7 @@ fn to_json(p: &Params) -> Result<Value, Error> {
 
 /// Jinja's `tojson`: sorted keys, `", "` and `": "`, ASCII only, HTML's special characters escaped.
 fn tojson(p: &Params) -> Result<Value, Error> {
-    let mut json = as_json(p.need("value")?)?;
+    let mut json = as_json(p.given("value")?)?;
     json.sort_all_objects();
     let mut out = String::new();
     write_spaced(&json, &mut out);
@@ -202,52 +120,6 @@ fn ascii(text: &str, also: &str) -> String {
     out
 }
 
-fn bytes_of(value: &Value) -> Vec<u8> {
-    value.as_bytes().map_or_else(|| value.to_string().into_bytes(), <[u8]>::to_vec)
-}
-
-fn base64(bytes: &[u8]) -> String {
-    base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
-fn base64_decode(p: &Params) -> Result<Value, Error> {
-    let value = p.need("value")?;
-    let bytes = base64::engine::general_purpose::STANDARD
-        .decode(value.to_string().trim())
-        .map_err(|_| invalid("base64_decode", value))?;
-    if p.get("encoding").is_some_and(Value::is_none) {
-        return Ok(Value::from_bytes(bytes));
-    }
-    String::from_utf8(bytes).map(Value::from).map_err(|_| invalid("base64_decode", value))
-}
-
-fn from_hex(p: &Params) -> Result<Value, Error> {
-    let text = p.text("value")?.replace(' ', "");
-    let digits: Option<Vec<u8>> = text
-        .as_bytes()
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok().filter(|_| pair.len() == 2))
-        .collect();
-    digits.map(Value::from_bytes).ok_or_else(|| invalid("from_hex", &Value::from(text)))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn slug(text: &str, separator: &str) -> String {
-    let mut out = String::new();
-    for character in text.chars().flat_map(char::to_lowercase) {
-        if character.is_ascii_alphanumeric() {
-            out.push(character);
-        } else if !out.is_empty() && !out.ends_with(separator) {
-            out.push_str(separator);
-        }
-    }
-    let trimmed = out.trim_end_matches(separator);
-    if trimmed.is_empty() { "unknown".into() } else { trimmed.into() }
-}
-
 fn url(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
@@ -277,16 +149,26 @@ fn truncate(p: &Params) -> Result<Value, Error> {
     Ok(format!("{whole}{end}").into())
 }
 
+/// Jinja's filter: words are parted by white space, hyphens and brackets.
 pub(super) fn title(text: &str) -> String {
+    capital_after(text, |before| before.is_whitespace() || "-([{<".contains(before))
+}
+
+/// Python's `str.title()`: whatever is no letter parts words.
+pub(super) fn title_method(text: &str) -> String {
+    capital_after(text, |before| !before.is_alphabetic())
+}
+
+fn capital_after(text: &str, parts: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut inside = false;
+    let mut first = true;
     for character in text.chars() {
-        if inside {
-            out.extend(character.to_lowercase());
-        } else {
+        if first {
             out.extend(character.to_uppercase());
+        } else {
+            out.extend(character.to_lowercase());
         }
-        inside = character.is_alphanumeric() || character == '\'';
+        first = parts(character);
     }
     out
 }
@@ -324,4 +206,137 @@ fn split(p: &Params) -> Result<Value, Error> {
         _ => text.split_whitespace().map(Value::from).collect(),
     };
     Ok(parts.into())
+}
+
+fn version(p: &Params) -> Result<Value, Error> {
+    let value = p.given("value")?;
+    match value.is_undefined() {
+        true => Ok("".into()),
+        false => Ok(Value::from_object(Version::new(display::text(value)))),
+    }
+}
+
+/// Markup's characters as Python's `markupsafe` writes them.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\'' => out.push_str("&#39;"),
+            '"' => out.push_str("&#34;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text is quoted; a mapping becomes `a=b&c=d`.
+fn urlencode(p: &Params) -> Result<Value, Error> {
+    let value = p.given("value")?;
+    if value.kind() != ValueKind::Map {
+        return Ok(url(&display::text(value)).into());
+    }
+    let pairs: Result<Vec<String>, Error> = items(value)?
+        .into_iter()
+        .map(|key| {
+            let item = value.get_item(&key)?;
+            let quoted = |value: &Value| url(&display::text(value)).replace("%20", "+").replace('/', "%2F");
+            Ok(format!("{}={}", quoted(&key), quoted(&item)))
+        })
+        .collect();
+    Ok(pairs?.join("&").into())
+}
+
+fn join(p: &Params) -> Result<Value, Error> {
+    let value = p.given("value")?;
+    if value.is_undefined() {
+        return Ok("".into());
+    }
+    let by = p.text_or("d", "");
+    let mut out = String::new();
+    for (at, item) in items(value)?.iter().enumerate() {
+        let item = match p.get("attribute") {
+            Some(path) => super::collections::attribute(item, path)?,
+            None => item.clone(),
+        };
+        if at > 0 {
+            out.push_str(&by);
+        }
+        if display::write(&mut out, &item).is_err() || out.len() > super::MAX_OUTPUT {
+            return Err(invalid("join, whose result is too long,", &Value::from(at)));
+        }
+    }
+    Ok(out.into())
+}
+
+/// Jinja's `wordwrap`: each line is wrapped by itself.
+fn wordwrap(p: &Params) -> Result<Value, Error> {
+    let text = p.text("value")?;
+    let width = usize::try_from(p.int_or("width", 79)?).ok().filter(|width| *width > 0);
+    let width = width.ok_or_else(|| invalid("wordwrap", p.get("width").unwrap_or(&Value::UNDEFINED)))?;
+    let by = p.text_or("wrapstring", "\n");
+    let (long, hyphens) = (p.flag("break_long_words", true), p.flag("break_on_hyphens", true));
+    let lines: Vec<String> = text.lines().map(|line| wrap(line, width, long, hyphens).join(&by)).collect();
+    let out = lines.join(&by);
+    if out.len() > super::MAX_OUTPUT {
+        return Err(invalid("wordwrap, whose result is too long,", &Value::from(width)));
+    }
+    Ok(out.into())
+}
+
+/// Words and the white space between them, and words after their hyphens.
+fn chunks(line: &str, hyphens: bool) -> Vec<String> {
+    let mut chunks: Vec<String> = Vec::new();
+    let mut before: Option<char> = None;
+    let mut letters = 0;
+    for character in line.chars() {
+        let apart = before.is_none_or(|before| {
+            before.is_whitespace() != character.is_whitespace()
+                || (hyphens && before == '-' && letters > 1 && character.is_alphabetic())
+        });
+        if apart {
+            chunks.push(String::new());
+            letters = 0;
+        }
+        if let Some(chunk) = chunks.last_mut() {
+            chunk.push(character);
+        }
+        letters += usize::from(character.is_alphabetic());
+        before = Some(character);
+    }
+    chunks
+}
+
+fn wrap(line: &str, width: usize, long: bool, hyphens: bool) -> Vec<String> {
+    let count = |text: &str| text.chars().count();
+    let mut lines: Vec<String> = Vec::new();
+    let mut now = String::new();
+    for mut chunk in chunks(line, hyphens) {
+        if now.is_empty() && !lines.is_empty() && chunk.trim().is_empty() {
+            continue;
+        }
+        if count(&now) + count(&chunk) > width {
+            if long && count(&chunk) > width {
+                // A word that fits in no line fills this one up.
+                while count(&now) + count(&chunk) > width {
+                    let room = width.saturating_sub(count(&now));
+                    let head: String = chunk.chars().take(room).collect();
+                    chunk = chunk.chars().skip(room).collect();
+                    lines.push((std::mem::take(&mut now) + &head).trim_end().to_owned());
+                }
+            } else if !now.trim().is_empty() {
+                lines.push(std::mem::take(&mut now).trim_end().to_owned());
+            }
+            if chunk.trim().is_empty() {
+                continue;
+            }
+        }
+        now.push_str(&chunk);
+    }
+    if !now.trim().is_empty() {
+        lines.push(now.trim_end().to_owned());
+    }
+    lines
 }
