@@ -140,6 +140,102 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Filters and functions of templates.
+fn call() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(vec![
+        "pack",
+        "unpack",
+        "md5",
+        "sha1",
+        "from_hex",
+        "base64_decode",
+        "wordwrap",
+        "random",
+        "shuffle",
+        "sort",
+        "min",
+        "max",
+        "statistical_mode",
+        "median",
+        "average",
+        "atan2",
+        "round",
+        "int",
+        "float",
+        "bool",
+        "ordinal",
+        "slugify",
+        "title",
+        "version",
+        "combine",
+        "map",
+        "join",
+        "format",
+        "urlencode",
+        "regex_replace",
+        "regex_findall",
+        "regex_search",
+        "strptime",
+        "as_datetime",
+        "as_timestamp",
+        "as_timedelta",
+        "timedelta",
+        "timestamp_custom",
+        "timestamp_local",
+        "time_since",
+        "time_until",
+        "today_at",
+        "flatten",
+        "zip",
+        "set",
+        "typeof",
+        "truncate",
+        "center",
+        "to_json",
+        "from_json",
+        "filesizeformat",
+        "clamp",
+        "wrap",
+        "remap",
+        "bitwise_and",
+        "list",
+    ])
+}
+
+fn argument() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<i64>().prop_map(|number| number.to_string()),
+        any::<f64>().prop_map(|number| format!("{number:?}")),
+        "'[ -&(-\\[\\]-~]{0,12}'",
+        proptest::sample::select(vec![
+            "value",
+            "none",
+            "true",
+            "[]",
+            "[3, 'a', none]",
+            "{'a': 1}",
+            "now()",
+            "timedelta(1)",
+            "undefined_x",
+            "'>H'",
+            "'%Y-%m-%dT%H:%M:%S%z'",
+            "'(a+)+(?=b)'",
+            "'%5.3f|%s|%(a)s'",
+            "99999999999",
+            "-1",
+            "0",
+            "'a' * 9",
+            "(1, 2)",
+            "set([1])",
+            "version('1.2')",
+            "value.encode()",
+            "('1e400' | float)",
+            "default=1",
+        ])
+        .prop_map(str::to_owned),
+    ]
+}
+
 fn component() -> impl Strategy<Value = &'static str> {
     let names: Vec<&'static str> =
         announcements().into_iter().map(|(name, _)| name).chain(["device", "tag"]).collect();
@@ -195,6 +291,34 @@ proptest! {
             }
             for value in world.entities.values().next().unwrap().state.attributes.values() {
                 prop_assert!(!value.is_null());
+            }
+        }
+    }
+
+    #[test]
+    fn any_call_in_a_template_ends_within_its_limits(
+        calls in proptest::collection::vec((call(), proptest::collection::vec(argument(), 0..4), 0..3u8), 1..6),
+        payload in "[ -~]{0,40}",
+    ) {
+        let mut source = String::from("{{ value");
+        for (name, arguments, form) in calls {
+            let arguments = arguments.join(", ");
+            source.push_str(&match form {
+                0 => format!("|{name}({arguments})"),
+                1 => format!(" < {name}({arguments}) + 1"),
+                _ => format!(" ~ now() - {name}({arguments}) % 3"),
+            });
+        }
+        source.push_str(" }}");
+        if let Ok(template) = sandbox().compile(&source) {
+            let state = State::default();
+            let payload = Payload::new(payload.as_bytes(), false);
+            let scope = Scope { entity_id: "sensor.x", name: "x", state: &state };
+            for text in [template.value(&payload, scope, &[]), template.value_of_bytes(&payload, scope, &[])]
+                .into_iter()
+                .flatten()
+            {
+                prop_assert!(text.len() <= MAX_OUTPUT);
             }
         }
     }
