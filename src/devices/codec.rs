@@ -1,5 +1,6 @@
 //! The contract of a codec.
 
+use std::any::Any;
 use std::cell::OnceCell;
 use std::time::Duration;
 
@@ -48,6 +49,16 @@ pub trait Codec: Send + Sync {
     /// Told when [`Expiry::unavailable_after`] has passed: until the next sign of life the entity is not available,
     /// whatever its availability topics say.
     fn fell_silent(&self) {}
+
+    /// Takes over what `before`, the codec before the announcement changed, has learnt from messages.
+    fn inherit(&self, before: &dyn Codec) {
+        let _ = before;
+    }
+
+    /// Itself for a codec that [`Codec::inherit`]s, to be recognised by its successor.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 }
 
 /// What silence means, after the given time.

@@ -53,6 +53,152 @@ fn an_entity_that_moves_to_another_tree_waits_for_a_person() {
     assert_eq!(verbs(&world), 0);
 }
 
+/// What a garage door becomes when its topic is announced again, and whether it may go on acting.
+const CHANGED: &[(&str, &str, bool)] = &[
+    ("nothing", r#"{}"#, true),
+    ("an icon and its availability", r#"{"ic": "mdi:x", "pl_avail": "yes", "avty_t": "gate/lwt"}"#, true),
+    ("another unique id alone", r#"{"uniq_id": "other"}"#, true),
+    (
+        "another unique id, class and topic",
+        r#"{"uniq_id": "x", "dev_cla": "curtain", "cmd_t": "evil/set"}"#,
+        false,
+    ),
+    (
+        "no unique id, another class and topic",
+        r#"{"uniq_id": null, "dev_cla": "curtain", "cmd_t": "evil/set"}"#,
+        false,
+    ),
+    ("another unique id and class", r#"{"uniq_id": "x", "dev_cla": "curtain"}"#, false),
+    ("another topic of the same producer", r#"{"cmd_t": "gate/other"}"#, false),
+    ("another payload", r#"{"pl_cls": "OPEN"}"#, false),
+    ("open and closed the other way round", r#"{"pos_open": 0, "pos_clsd": 100}"#, false),
+    ("a further topic", r#"{"tilt_cmd_t": "gate/tilt"}"#, false),
+];
+
+#[test]
+fn a_gated_entity_that_would_act_in_another_way_waits_for_a_person_whatever_its_unique_id_says() {
+    for restarted in [false, true] {
+        for (what, changes, acts) in CHANGED {
+            let mut world = World::with(gated());
+            let first = cover("garage", "gate/set");
+            world.message(COVER, &first, true);
+            if restarted {
+                world = World::with(Settings { pins: world.discovery.pins().clone(), ..gated() });
+            }
+            let mut config: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_slice(&first).unwrap();
+            for (key, value) in serde_json::from_str::<serde_json::Map<_, _>>(changes).unwrap() {
+                match value.is_null() {
+                    true => config.remove(&key),
+                    false => config.insert(key, value),
+                };
+            }
+            world.message(COVER, json!(config).to_string().as_bytes(), true);
+            assert_eq!(verbs(&world) > 0, *acts, "{what}, restarted {restarted}: {:?}", world.notes);
+            world.discovery.accept(&EntityId::parse("cover.gate").unwrap());
+            let now = world.discovery.entities().next().unwrap().0.actions.len();
+            assert!(now > 0, "{what}: accepted");
+            assert_eq!(world.discovery.pins().0.len(), 1, "{what}: the pin moves with its item");
+        }
+    }
+}
+
+#[test]
+fn a_gated_entity_cannot_leave_its_tier_by_a_name_or_by_migrating() {
+    let by_name = || Settings { gate: Arc::new(|entity| entity.name.contains("Gate")), ..settings() };
+    let config = |name: &str, topic: &str| json!({"name": name, "uniq_id": "g", "cmd_t": topic}).to_string();
+    let mut world = World::with(by_name());
+    world.message("homeassistant/switch/g/config", config("Gate", "g/set").as_bytes(), true);
+    world.message("homeassistant/switch/g/config", config("Lamp", "g/set").as_bytes(), true);
+    assert_eq!(verbs(&world), 0, "{:?}", world.notes);
+
+    let mut world = World::with(gated());
+    world.message(COVER, &cover("garage", "gate/set"), true);
+    world.message(COVER, br#"{"migrate_discovery": true}"#, true);
+    let taken_over = json!({"dev": {"ids": "d", "name": "D"}, "o": {"name": "o"},
+        "cmps": {"gate": {"p": "cover", "uniq_id": "g", "name": "Gate", "dev_cla": "curtain", "cmd_t": "evil/set"}}});
+    world.message("homeassistant/device/d/config", taken_over.to_string().as_bytes(), true);
+    assert_eq!((world.entities.len(), verbs(&world)), (1, 0), "{:?}", world.notes);
+}
+
+#[test]
+fn the_unique_id_of_a_changed_announcement_counts_and_cannot_be_another_items() {
+    let mut world = World::new();
+    let config = |unique: &str| json!({"name": "A", "uniq_id": unique, "cmd_t": "a/set"}).to_string();
+    world.message("homeassistant/switch/a/config", config("1").as_bytes(), true);
+    world.message("homeassistant/switch/b/config", config("2").as_bytes(), true);
+    world.message("homeassistant/switch/a/config", config("2").as_bytes(), true);
+    assert!(world.notes.iter().any(|note| note.contains("belongs to")), "{:?}", world.notes);
+    world.message("homeassistant/switch/a/config", config("3").as_bytes(), true);
+    let holds = |world: &World, id: &str| world.discovery.holds(id, homeloop::home::Domain::Switch);
+    assert_eq!(["1", "2", "3"].map(|id| holds(&world, id)), [false, true, true]);
+    world.message("homeassistant/switch/c/config", config("1").as_bytes(), true);
+    assert_eq!(world.entities.len(), 3, "the old unique id is free again");
+}
+
+#[test]
+fn json_attributes_never_pass_for_what_a_component_reports() {
+    for (component, config, json) in [
+        ("cover", json!({"pos_t": "x/p", "set_pos_t": "x/s"}), json!({"current_position": 0})),
+        ("climate", json!({"temp_cmd_t": "x/s", "temp_stat_t": "x/t"}), json!({"temperature": 30})),
+        ("fan", json!({"cmd_t": "x/s", "pct_cmd_t": "x/p", "pct_stat_t": "x/q"}), json!({"percentage": 7})),
+        ("light", json!({"cmd_t": "x/s", "bri_cmd_t": "x/b", "bri_stat_t": "x/c"}), json!({"brightness": 7})),
+        (
+            "humidifier",
+            json!({"cmd_t": "x/s", "hum_cmd_t": "x/h", "hum_stat_t": "x/i"}),
+            json!({"humidity": 7}),
+        ),
+        ("water_heater", json!({"temp_cmd_t": "x/s", "temp_stat_t": "x/t"}), json!({"temperature": 30})),
+        ("valve", json!({"cmd_t": "x/s", "pos": true, "stat_t": "x/t"}), json!({"current_position": 3})),
+        ("vacuum", json!({"cmd_t": "x/s", "stat_t": "x/t"}), json!({"fan_speed": "max"})),
+        ("siren", json!({"cmd_t": "x/s", "stat_t": "x/t"}), json!({"tone": "loud"})),
+    ] {
+        let mut world = World::new();
+        let mut config = config;
+        config["name"] = json!("X");
+        config["json_attr_t"] = json!("x/attributes");
+        world.message(&format!("homeassistant/{component}/x/config"), config.to_string().as_bytes(), true);
+        let mut sent = json;
+        sent["signal"] = json!(-50);
+        world.message("x/attributes", sent.to_string().as_bytes(), false);
+        let seen = world.entities.values().next().expect(component);
+        let (name, value) = sent.as_object().unwrap().iter().next().unwrap();
+        assert_ne!(seen.state.attributes.get(name.as_str()), Some(value), "{component}");
+        assert_eq!(seen.state.attributes.get("signal"), Some(&json!(-50)), "{component}");
+    }
+}
+
+#[test]
+fn what_was_learnt_outlives_a_changed_announcement() {
+    let mut world = World::new();
+    let light = |icon: &str| {
+        json!({"schema": "json", "name": "L", "stat_t": "l", "cmd_t": "l/set", "brightness": true, "ic": icon,
+            "json_attr_t": "l/a"})
+        .to_string()
+    };
+    let announced = "homeassistant/light/l/config";
+    world.message(announced, light("mdi:a").as_bytes(), true);
+    world.message("l", br#"{"state": "ON", "brightness": 100}"#, false);
+    world.message("l/a", br#"{"signal": 1}"#, false);
+    world.message(announced, light("mdi:b").as_bytes(), true);
+    world.message("l", br#"{"state": "ON"}"#, false);
+    world.message("l/a", br#"{"other": 2}"#, false);
+    let seen = world.entities.values().next().unwrap();
+    let of = |name: &str| seen.state.attributes.get(name).cloned();
+    assert_eq!((of("brightness"), of("signal"), of("other")), (Some(json!(100)), None, Some(json!(2))));
+
+    let mut world = World::new();
+    let sensor = |icon: &str| {
+        json!({"name": "S", "stat_t": "s", "avty_t": "s/lwt", "exp_aft": 60, "ic": icon}).to_string()
+    };
+    world.message("homeassistant/sensor/s/config", sensor("mdi:a").as_bytes(), true);
+    world.message("s/lwt", b"online", false);
+    world.message("s", b"1", false);
+    world.message("homeassistant/sensor/s/config", sensor("mdi:b").as_bytes(), true);
+    world.message("s/lwt", b"online", false);
+    assert_eq!(world.entities.values().next().unwrap().shown(), "1", "still fresh");
+}
+
 #[test]
 fn pins_outlive_a_restart() {
     let mut world = World::with(gated());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
-use super::availability::AvailabilityReader;
 use super::entity_codec::{Built, Common};
 use super::fields::{Fields, Refusal, text_of};
 use super::names::{clean, slug};
@@ -20,9 +20,10 @@ pub(super) struct Made {
     pub entity: Entity,
     pub codec: Arc<dyn Codec>,
     pub initial: Update,
-    pub availability: Option<Arc<AvailabilityReader>>,
     /// Topics that its actions publish to.
     pub publishes: Vec<String>,
+    /// Fingerprint of what its actions send; see [`surface`].
+    pub surface: String,
 }
 
 /// The domain of a component, or `None` for components that are no entities for us.
@@ -52,8 +53,7 @@ pub(super) fn make(
     shown_name: &str,
     source: &str,
 ) -> Result<Made, Refusal> {
-    let mut common = Common::read(fields, id.as_str(), shown_name)?;
-    let availability = common.availability.clone();
+    let mut common = Common::read(fields, component, id.as_str(), shown_name)?;
     let category = category(fields, component)?;
     let device_class = fields.nullable("device_class")?.flatten().map(|class| class.to_lowercase());
     let unit = fields.nullable("unit_of_measurement")?.flatten().map(|unit| clean(&unit));
@@ -82,7 +82,8 @@ pub(super) fn make(
         reports_state: built.reports_state,
         source: source.to_owned(),
     };
-    Ok(Made { entity, codec: built.codec, initial, availability, publishes: publishes(fields.map) })
+    let (publishes, surface) = (publishes(fields.map), surface(fields.map));
+    Ok(Made { entity, codec: built.codec, initial, publishes, surface })
 }
 
 fn component_build(fields: Fields<'_>, common: Common, component: &str) -> Result<Built, Refusal> {
@@ -185,9 +186,42 @@ pub(super) fn device_id(block: &Map<String, Value>) -> Option<String> {
 /// Keys that name a topic to publish to and do not end in `command_topic`.
 const PUBLISH_KEYS: &[&str] = &["set_position_topic", "set_fan_speed_topic", "send_command_topic"];
 
+/// Further keys that decide what an action sends: where a position stands for open, what a number means.
+const SENT_KEYS: &[&str] = &[
+    "position_closed",
+    "position_open",
+    "reports_position",
+    "tilt_closed_value",
+    "tilt_max",
+    "tilt_min",
+    "tilt_opened_value",
+];
+
+fn is_published(key: &str) -> bool {
+    key.ends_with("command_topic") || PUBLISH_KEYS.contains(&key)
+}
+
 fn publishes(map: &Map<String, Value>) -> Vec<String> {
     map.iter()
-        .filter(|(key, _)| key.ends_with("command_topic") || PUBLISH_KEYS.contains(&key.as_str()))
+        .filter(|(key, _)| is_published(key))
         .filter_map(|(_, value)| value.as_str().map(str::to_owned))
         .collect()
 }
+
+/// A fingerprint of where actions go and what they say there: topics, command templates, payloads, positions.
+///
+/// Payloads that only states have are in it too; that asks a person once too often rather than once too rarely.
+fn surface(map: &Map<String, Value>) -> String {
+    let sends = |key: &str| {
+        let template = key.ends_with("_template") && (key.contains("command") || key.starts_with("set_"));
+        let payload = key.starts_with("payload_") && !AVAILABILITY_PAYLOADS.contains(&key);
+        is_published(key) || template || payload || SENT_KEYS.contains(&key)
+    };
+    let mut keys: Vec<(&String, &Value)> = map.iter().filter(|(key, _)| sends(key)).collect();
+    keys.sort_by_key(|(key, _)| *key);
+    let text: Vec<String> = keys.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let digest = Sha256::digest(text.join("\n").as_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+const AVAILABILITY_PAYLOADS: &[&str] = &["payload_available", "payload_not_available"];

@@ -1,6 +1,5 @@
 //! What the codecs of all discovered entities share: identity, availability, quality of service, what silence means.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ pub(super) struct Common {
     pub entity_id: String,
     pub name: String,
     pub qos: u8,
-    pub availability: Option<Arc<AvailabilityReader>>,
+    pub availability: Option<AvailabilityReader>,
     pub attributes: Option<Attributes>,
     /// Payloads are bytes, not text (`encoding: ""`).
     pub raw: bool,
@@ -26,7 +25,7 @@ pub(super) struct Common {
 }
 
 impl Common {
-    pub fn read(fields: Fields<'_>, entity_id: &str, name: &str) -> Result<Self, Refusal> {
+    pub fn read(fields: Fields<'_>, component: &str, entity_id: &str, name: &str) -> Result<Self, Refusal> {
         let qos = match fields.int_or("qos", 0)? {
             qos @ 0..=2 => qos as u8,
             other => {
@@ -41,8 +40,8 @@ impl Common {
             entity_id: entity_id.into(),
             name: name.into(),
             qos,
-            availability: AvailabilityReader::read(fields)?.map(Arc::new),
-            attributes: Attributes::of(fields)?,
+            availability: AvailabilityReader::read(fields)?,
+            attributes: Attributes::of(fields, component)?,
             raw: fields.text("encoding")?.is_some_and(|encoding| encoding.is_empty()),
             expiry: Expiry::default(),
             fresh: AtomicBool::new(false),
@@ -69,6 +68,14 @@ impl Common {
 
     pub fn set_fresh(&self, fresh: bool) {
         self.fresh.store(fresh, Ordering::Relaxed);
+    }
+
+    /// Takes over what was heard before the announcement changed.
+    pub fn inherit(&self, before: &Self) {
+        self.set_fresh(before.is_fresh());
+        if let (Some(reader), Some(before)) = (&self.availability, &before.availability) {
+            reader.inherit(before);
+        }
     }
 
     pub fn scope<'a>(&'a self, state: &'a State) -> Scope<'a> {

@@ -3,6 +3,7 @@
 //! A message is matched against the entity's reads in the order in which the component listed them (so that a cover
 //! takes its position before its state), each with its own template. What a component makes of a text is in its file.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -83,6 +84,11 @@ pub(super) trait Component: Send + Sync + 'static {
     fn hint(&self, action: &Action) -> ConfirmHint {
         let _ = action;
         ConfirmHint::default()
+    }
+
+    /// Takes over what the component knew before its announcement changed.
+    fn inherit(&self, before: &Self) {
+        let _ = before;
     }
 
     /// Variables of its value templates besides the usual ones.
@@ -241,6 +247,19 @@ impl<C: Component> Codec for EntityCodec<C> {
 
     fn fell_silent(&self) {
         self.common.set_fresh(false);
+    }
+
+    fn inherit(&self, before: &dyn Codec) {
+        let Some(before) = before.as_any().and_then(|before| before.downcast_ref::<Self>()) else { return };
+        self.common.inherit(&before.common);
+        if let (Some(attributes), Some(before)) = (&self.attributes, &before.attributes) {
+            attributes.inherit(before);
+        }
+        self.component.inherit(&before.component);
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 

@@ -225,15 +225,7 @@ impl Discovery {
             self.prefer(&config, changes);
         }
         let unique_id = config.get("unique_id").and_then(text_of);
-        if let Some(unique_id) = &unique_id
-            && let Some(owner) = self.unique.get(&(key.component.clone(), unique_id.clone()))
-            && let Some(owner) = self.items.get(owner)
-        {
-            let first = &owner.topic;
-            return Err(Refusal::Conflict(format!(
-                "unique_id {unique_id:?} on {topic} belongs to {first} already"
-            )));
-        }
+        self.free_unique_id(&key, unique_id.as_deref(), topic)?;
         let device = config.get("device").and_then(Value::as_object).and_then(build::device_id);
         if let Some(device) = &device
             && self.per_device.get(device).copied().unwrap_or(0) >= MAX_PER_DEVICE
@@ -248,10 +240,8 @@ impl Discovery {
             kept.key.component == key.component
                 && (kept.key == key || (unique_id.is_some() && kept.unique_id == unique_id))
         });
-        let object = match moved {
-            Some(at) => self.migrating.swap_remove(at).id.object_id().to_owned(),
-            None => object,
-        };
+        let moved = moved.map(|at| self.migrating.swap_remove(at));
+        let object = moved.as_ref().map_or(object, |moved| moved.id.object_id().to_owned());
         // Everything is read once with a provisional id: a refusal leaves no trace.
         let provisional = names::numbered(domain, &object, 0);
         let first = self.make(topic, &key, &config, provisional, &names.shown)?;
@@ -273,7 +263,8 @@ impl Discovery {
             true => first,
             false => self.make(topic, &key, &config, id, &names.shown)?,
         };
-        let new = New { topic: topic.to_owned(), key, config, object, unique_id, device };
+        let (topic, moved_from) = (topic.to_owned(), moved.map(|moved| moved.key));
+        let new = New { topic, key, config, object, unique_id, device, moved_from };
         self.keep(new, made, changes);
         Ok(())
     }

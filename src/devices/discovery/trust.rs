@@ -46,6 +46,9 @@ pub struct Pin {
     /// First levels of the topics that it publishes to: the producer's tree.
     pub trees: Vec<String>,
     pub gated: bool,
+    /// Fingerprint of what its actions send, for entities whose actions ask a person. Older pins have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surface: Option<String>,
 }
 
 /// Pins by identity and unique id; kept over restarts by whoever keeps state.
@@ -54,18 +57,20 @@ pub struct Pin {
 pub struct Pins(pub BTreeMap<String, Pin>);
 
 impl Pin {
-    pub fn of(entity: &Entity, topics: &[String], gated: bool) -> Self {
+    pub fn of(entity: &Entity, topics: &[String], surface: &str, gated: bool) -> Self {
         let mut verbs: Vec<String> = entity.actions.iter().map(|spec| spec.verb.word().to_owned()).collect();
         verbs.sort();
         let mut trees: Vec<String> = topics.iter().map(|topic| tree(topic)).collect();
         trees.sort();
         trees.dedup();
-        Self { device_class: entity.device_class.clone(), verbs, trees, gated }
+        let surface = gated.then(|| surface.to_owned());
+        Self { device_class: entity.device_class.clone(), verbs, trees, gated, surface }
     }
 
     /// Why a person must accept the re-definition `new` before the entity acts again, or `None`.
     ///
-    /// That is so where the entity moves to another producer's tree, or where it is gated and what it is changes.
+    /// That is so where the entity moves to another producer's tree, or where it is gated and what it is or what it
+    /// sends changes, or where it would no longer be gated.
     pub fn suspends(&self, new: &Pin) -> Option<String> {
         if let Some(foreign) = new.trees.iter().find(|tree| !self.trees.contains(tree))
             && !self.trees.is_empty()
@@ -84,7 +89,15 @@ impl Pin {
         if gated && new.verbs.iter().any(|verb| !self.verbs.contains(verb)) {
             return Some("it offers verbs that it did not offer before".into());
         }
-        None
+        if self.gated && !new.gated && !new.verbs.is_empty() {
+            return Some("its actions would no longer wait for a person".into());
+        }
+        match (&self.surface, &new.surface) {
+            (Some(before), Some(after)) if before != after => {
+                Some("its actions would send something else than before".into())
+            }
+            _ => None,
+        }
     }
 }
 

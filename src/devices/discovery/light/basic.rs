@@ -351,6 +351,11 @@ impl Component for BasicLight {
         Ok(())
     }
 
+    fn inherit(&self, before: &Self) {
+        let known = before.memory().clone();
+        self.memory().inherit(known, &self.modes);
+    }
+
     fn assume(&self, action: &Action, _: &State) -> Update {
         match Wish::of(action, &self.modes) {
             Ok(mut wish) if self.optimistic => {

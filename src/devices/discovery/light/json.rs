@@ -247,6 +247,11 @@ impl Component for JsonLight {
         Ok(())
     }
 
+    fn inherit(&self, before: &Self) {
+        let known = before.memory().clone();
+        self.memory().inherit(known, &self.modes);
+    }
+
     fn assume(&self, action: &Action, _: &State) -> Update {
         match Wish::of(action, &self.modes) {
             Ok(wish) if self.optimistic => super::assumed(&wish, &mut self.memory(), &self.modes),

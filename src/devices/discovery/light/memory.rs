@@ -30,6 +30,12 @@ pub struct Reported {
 }
 
 impl Memory {
+    /// Takes over what was known before the announcement changed, but for a mode that the light has no longer.
+    pub fn inherit(&mut self, known: Memory, modes: &[Mode]) {
+        let mode = known.mode.filter(|mode| modes.contains(mode)).or(self.mode);
+        *self = Memory { mode, ..known };
+    }
+
     pub fn report_on(&mut self, on: Option<bool>) {
         self.on = on;
         self.reported.on = true;

@@ -198,6 +198,11 @@ impl Component for TemplateLight {
         out.send(if wish.on { &self.on } else { &self.off }, (), &vars)
     }
 
+    fn inherit(&self, before: &Self) {
+        let known = before.memory().0.clone();
+        self.memory().0.inherit(known, &self.modes);
+    }
+
     fn assume(&self, action: &Action, _: &State) -> Update {
         match Wish::of(action, &self.modes) {
             Ok(wish) if self.optimistic => super::assumed(&wish, &mut self.memory().0, &self.modes),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::trust::Pin;
-use super::{Discovery, DiscoveryChange, pin_name};
+use super::super::fields::text_of;
+use super::{Discovery, DiscoveryChange};
 use crate::home::EntityId;
 
 impl Discovery {
@@ -12,18 +12,22 @@ impl Discovery {
         let found = self.items.of_entity(id.as_str()).filter(|(_, item)| item.pending.is_some());
         let Some((key, item)) = found.map(|(key, item)| (key.clone(), item)) else { return Vec::new() };
         let (topic, config) = (item.topic.clone(), item.config.read());
+        let unique_id = config.get("unique_id").and_then(text_of);
         let made = self
-            .naming(&key, &config)
+            .free_unique_id(&key, unique_id.as_deref(), &topic)
+            .and_then(|()| self.naming(&key, &config))
             .and_then(|(_, names)| self.make(&topic, &key, &config, id.clone(), &names.shown));
         let made = match made {
             Ok(made) => made,
             Err(why) => return vec![DiscoveryChange::Refused { topic, why }],
         };
-        let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
+        let pin = self.pin_of(&made);
+        self.rename_unique_id(&key, unique_id.clone());
+        self.pin(&key, unique_id.as_deref(), pin);
         let Some(item) = self.items.get_mut(&key) else { return Vec::new() };
-        self.pins.0.insert(pin_name(&key, item.unique_id.as_deref()), pin);
         item.pending = None;
         item.entity = made.entity;
+        made.codec.inherit(item.codec.as_ref());
         item.codec = made.codec;
         vec![DiscoveryChange::Updated { entity: item.entity.clone(), codec: Arc::clone(&item.codec) }]
     }

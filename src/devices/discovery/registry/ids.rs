@@ -93,7 +93,6 @@ impl Discovery {
             self.items.set_id(key, made.entity.id);
             let Some(item) = self.items.get_mut(key) else { continue };
             item.codec = made.codec;
-            item.availability = made.availability;
             changes.push(DiscoveryChange::Added {
                 entity: item.entity.clone(),
                 codec: Arc::clone(&item.codec),

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::super::availability::AvailabilityReader;
 use super::super::topic::ItemKey;
 use super::native_items::device_names;
 use crate::devices::codec::Codec;
@@ -23,7 +22,6 @@ pub(super) struct Item {
     pub device: Option<String>,
     pub entity: Entity,
     pub codec: Arc<dyn Codec>,
-    pub availability: Option<Arc<AvailabilityReader>>,
     /// Read from a device's own announcement.
     pub native: bool,
     /// Why a person has to accept the present definition first, if so.

@@ -23,25 +23,39 @@ pub(super) struct New {
     pub object: String,
     pub unique_id: Option<String>,
     pub device: Option<String>,
+    /// The key that it had before another topic took it over.
+    pub moved_from: Option<ItemKey>,
 }
 
 impl Discovery {
+    /// What `made` would be pinned as.
+    pub(super) fn pin_of(&self, made: &Made) -> Pin {
+        Pin::of(&made.entity, &made.publishes, &made.surface, (self.gate)(&made.entity))
+    }
+
+    /// Everything that is pinned for an item, whatever unique id it had: another one is no other item.
+    fn pins_of(&self, key: &ItemKey) -> impl Iterator<Item = (&String, &Pin)> {
+        let prefix = pin_name(key, None);
+        let from = self.pins.0.range(prefix.clone()..);
+        from.take_while(move |(name, _)| name.starts_with(&prefix))
+    }
+
     /// Stores a new item and pins it; what is not trusted yet only reports.
     pub(super) fn keep(&mut self, new: New, mut made: Made, changes: &mut Vec<DiscoveryChange>) {
-        let New { topic, key, config, object, unique_id, device } = new;
+        let New { topic, key, config, object, unique_id, device, moved_from } = new;
         let native = key.id.starts_with(NATIVE);
-        let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
-        let name = pin_name(&key, unique_id.as_deref());
-        let why = match self.pins.0.get(&name) {
-            Some(known) => known.suspends(&pin),
-            None if self.accept == Accept::Manual && !made.entity.actions.is_empty() => {
-                Some(WAITS.to_owned())
-            }
-            None => {
-                self.pin(&key.component, name, pin);
-                None
+        let pin = self.pin_of(&made);
+        let before = moved_from.iter().flat_map(|old| self.pins_of(old));
+        let known: Vec<&Pin> = self.pins_of(&key).chain(before).map(|(_, pin)| pin).collect();
+        let why = match known.is_empty() {
+            false => known.iter().find_map(|known| known.suspends(&pin)),
+            true => {
+                (self.accept == Accept::Manual && !made.entity.actions.is_empty()).then(|| WAITS.to_owned())
             }
         };
+        if why.is_none() {
+            self.pin(&key, unique_id.as_deref(), pin);
+        }
         if why.is_some() {
             made.entity.actions.clear();
         }
@@ -62,7 +76,6 @@ impl Discovery {
             device,
             entity: made.entity,
             codec: made.codec,
-            availability: made.availability,
             native,
             pending: why,
         };
@@ -83,13 +96,13 @@ impl Discovery {
     ) -> Result<(), Refusal> {
         let Some(item) = self.items.get(key) else { return Ok(()) };
         let (topic, id) = (item.topic.clone(), item.entity.id.clone());
+        let unique_id = config.get("unique_id").and_then(text_of);
+        self.free_unique_id(key, unique_id.as_deref(), &topic)?;
         let (_, names) = self.naming(key, &config)?;
         let made = self.make(&topic, key, &config, id.clone(), &names.shown)?;
-        let pin = Pin::of(&made.entity, &made.publishes, (self.gate)(&made.entity));
-        let unique_id = config.get("unique_id").and_then(text_of);
-        let name = pin_name(key, unique_id.as_deref());
-        let why = self.pins.0.get(&name).and_then(|known| known.suspends(&pin));
-        let waits = self.accept == Accept::Manual && !self.pins.0.contains_key(&name);
+        let pin = self.pin_of(&made);
+        let why = self.pins_of(key).find_map(|(_, known)| known.suspends(&pin));
+        let waits = self.accept == Accept::Manual && self.pins_of(key).next().is_none();
         self.move_device(key, &config);
         let Some(item) = self.items.get_mut(key) else { return Ok(()) };
         if let Some(why) = why {
@@ -104,10 +117,7 @@ impl Discovery {
             changes.push(DiscoveryChange::Suspended { entity: id, why });
             return Ok(());
         }
-        if let (Some(before), Some(after)) = (&item.availability, &made.availability) {
-            after.inherit(before);
-        }
-        item.availability = made.availability;
+        made.codec.inherit(item.codec.as_ref());
         item.codec = made.codec;
         item.entity = made.entity;
         item.pending = waits.then(|| WAITS.to_owned());
@@ -117,18 +127,57 @@ impl Discovery {
         }
         changes
             .push(DiscoveryChange::Updated { entity: item.entity.clone(), codec: Arc::clone(&item.codec) });
+        self.rename_unique_id(key, unique_id.clone());
         if !waits {
-            self.pin(&key.component, name, pin);
+            self.pin(key, unique_id.as_deref(), pin);
         }
         Ok(())
     }
 
-    /// Remembers what an item is. What can never act has nothing to be held to: it is not pinned.
-    fn pin(&mut self, component: &str, name: String, pin: Pin) {
-        let reads_only =
-            matches!(component, "binary_sensor" | "camera" | "device_tracker" | "event" | "image" | "sensor");
-        if !reads_only {
-            self.pins.0.insert(name, pin);
+    /// Remembers what an item is now, in place of what it was under any unique id. What can never act has nothing to
+    /// be held to: it is not pinned.
+    pub(super) fn pin(&mut self, key: &ItemKey, unique_id: Option<&str>, pin: Pin) {
+        let component = key.component.as_str();
+        if matches!(component, "binary_sensor" | "camera" | "device_tracker" | "event" | "image" | "sensor") {
+            return;
+        }
+        let name = pin_name(key, unique_id);
+        let old: Vec<String> =
+            self.pins_of(key).map(|(known, _)| known).filter(|known| **known != name).cloned().collect();
+        for known in old {
+            self.pins.0.remove(&known);
+        }
+        self.pins.0.insert(name, pin);
+    }
+
+    /// Whether `unique_id` is nobody else's.
+    pub(super) fn free_unique_id(
+        &self,
+        key: &ItemKey,
+        unique_id: Option<&str>,
+        topic: &str,
+    ) -> Result<(), Refusal> {
+        if let Some(unique_id) = unique_id
+            && let Some(owner) = self.unique.get(&(key.component.clone(), unique_id.to_owned()))
+            && owner != key
+            && let Some(owner) = self.items.get(owner)
+        {
+            let first = &owner.topic;
+            return Err(Refusal::Conflict(format!(
+                "unique_id {unique_id:?} on {topic} belongs to {first} already"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The item is found by the unique id of its present announcement, and no longer by an earlier one.
+    pub(super) fn rename_unique_id(&mut self, key: &ItemKey, unique_id: Option<String>) {
+        let Some(item) = self.items.get_mut(key).filter(|item| item.unique_id != unique_id) else { return };
+        if let Some(old) = std::mem::replace(&mut item.unique_id, unique_id.clone()) {
+            self.unique.remove(&(key.component.clone(), old));
+        }
+        if let Some(unique_id) = unique_id {
+            self.unique.insert((key.component.clone(), unique_id), key.clone());
         }
     }
 
