@@ -62,7 +62,9 @@ pub(super) trait Component: Send + Sync + 'static {
     type Field: Copy + Send + Sync + 'static;
 
     /// Whether a value that cannot be read still shows that the device is alive (`expire_after`).
-    const FAULTS_ARE_REPORTS: bool = true;
+    fn is_report(&self, fault: &Fault) -> bool {
+        !matches!(fault, Fault::Template { .. })
+    }
 
     /// Reads one rendered text.
     fn apply(&self, field: Self::Field, text: &str, view: &mut View<'_, '_>) -> Result<(), Fault>;
@@ -211,7 +213,7 @@ impl<C: Component> Codec for EntityCodec<C> {
             topic,
             payload,
             now,
-            read && (C::FAULTS_ARE_REPORTS || !matches!(fault, Some(Fault::Value { .. }))),
+            read && fault.as_ref().is_none_or(|fault| self.component.is_report(fault)),
         );
         match (view.update.is_empty(), fault) {
             (false, _) => Decoded::Report(view.update),
@@ -270,6 +272,12 @@ pub(super) fn bad(attribute: &str, value: &str, expected: impl Into<String>) -> 
         value: value.chars().take(80).collect(),
         expected: expected.into(),
     }
+}
+
+/// A whole number of a payload, by Python's `int()`: text with a fraction is none.
+pub(super) fn whole(attribute: &str, text: &str) -> Result<f64, Fault> {
+    let number: i64 = text.trim().parse().map_err(|_| bad(attribute, text, "a whole number"))?;
+    Ok(number as f64)
 }
 
 /// A number of a payload, by Python's `float()`; nothing else than finite numbers.

@@ -1,8 +1,6 @@
 //! Fans: speed in percent of the device's own range, presets, oscillation, direction.
 
-use super::entity_codec::{
-    Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number,
-};
+use super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, whole};
 use super::fields::{Command, Fields, Refusal};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, State, Update, Verb, attr};
@@ -31,11 +29,12 @@ struct Fan {
     oscillate_on: String,
     oscillate_off: String,
     direction: Option<Command>,
-    optimistic: bool,
+    /// What the device does not report, or is said not to.
+    assumed: Vec<Field>,
 }
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
-    let reads = vec![
+    let mut reads = vec![
         Read::of(fields, "state_topic", "state_value_template", Field::State, Undefined::Raw)?,
         Read::of(
             fields,
@@ -75,22 +74,37 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
             expected: "at least 1 and less than speed_range_max".into(),
         });
     }
+    fields.together("preset_mode_command_topic", "preset_modes")?;
     let preset = fields.command("preset_mode_command_topic", "preset_mode_command_template")?;
+    let percentage = fields.command("percentage_command_topic", "percentage_command_template")?;
+    let oscillation = fields.command("oscillation_command_topic", "oscillation_command_template")?;
+    let direction = fields.command("direction_command_topic", "direction_command_template")?;
+    // What cannot be set is not shown either.
+    reads.retain(|read| match read.as_ref().map(|read| read.field) {
+        Some(Field::Percentage) => percentage.is_some(),
+        Some(Field::Preset) => preset.is_some(),
+        Some(Field::Oscillation) => oscillation.is_some(),
+        Some(Field::Direction) => direction.is_some(),
+        Some(Field::State) | None => true,
+    });
+    let optimistic = fields.flag("optimistic", false)?;
+    let reported = |field| reads.iter().flatten().any(|read| read.field == field);
+    let all = [Field::State, Field::Percentage, Field::Preset, Field::Oscillation, Field::Direction];
     let component = Fan {
+        assumed: all.into_iter().filter(|field| optimistic || !reported(*field)).collect(),
         command: fields.need_command("command_topic", "command_template")?,
         payload_on: fields.text_or("payload_on", "ON")?,
         payload_off: fields.text_or("payload_off", "OFF")?,
-        percentage: fields.command("percentage_command_topic", "percentage_command_template")?,
+        percentage,
         reset_percentage: fields.text_or("payload_reset_percentage", "None")?,
         range,
         presets: if preset.is_some() { fields.list("preset_modes")?.unwrap_or_default() } else { Vec::new() },
         preset,
         reset_preset: fields.text_or("payload_reset_preset_mode", "None")?,
-        oscillation: fields.command("oscillation_command_topic", "oscillation_command_template")?,
+        oscillation,
         oscillate_on: fields.text_or("payload_oscillation_on", "oscillate_on")?,
         oscillate_off: fields.text_or("payload_oscillation_off", "oscillate_off")?,
-        direction: fields.command("direction_command_topic", "direction_command_template")?,
-        optimistic: !reports || fields.flag("optimistic", false)?,
+        direction,
     };
     let actions = component.actions();
     let mut initial = Update::default();
@@ -143,8 +157,7 @@ impl Fan {
 
     fn send_percentage(&self, percent: f64, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
         let Some(command) = &self.percentage else { return Ok(()) };
-        let speed =
-            if percent == 0.0 { 0.0 } else { (percent * self.speeds() / 100.0 + self.range.0 - 1.0).ceil() };
+        let speed = (percent * self.speeds() / 100.0 + self.range.0 - 1.0).ceil();
         out.send(command, speed as i64, &[])
     }
 
@@ -153,7 +166,7 @@ impl Fan {
             view.clear(attr::PERCENTAGE);
             return Ok(());
         }
-        let speed = number(attr::PERCENTAGE, text)?.trunc();
+        let speed = whole(attr::PERCENTAGE, text)?;
         let percent = ((speed - (self.range.0 - 1.0)) * 100.0 / self.speeds()).floor();
         if !(0.0..=100.0).contains(&percent) {
             return Err(bad(attr::PERCENTAGE, text, format!("{} to {}", self.range.0, self.range.1)));
@@ -203,7 +216,7 @@ impl Component for Fan {
         match action.verb {
             Verb::TurnOn => {
                 out.send(&self.command, self.payload_on.as_str(), &[])?;
-                if let Some(percent) = percent {
+                if let Some(percent) = percent.filter(|percent| *percent != 0.0) {
                     self.send_percentage(percent, out)?;
                 }
                 match (text(Arg::PresetMode), &self.preset) {
@@ -233,10 +246,37 @@ impl Component for Fan {
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
-        match action.verb {
-            Verb::TurnOn if self.optimistic => Update::value("on"),
-            Verb::TurnOff if self.optimistic => Update::value("off"),
+        let mut update = match action.verb {
+            Verb::TurnOn if self.assumed.contains(&Field::State) => Update::value("on"),
+            Verb::TurnOff if self.assumed.contains(&Field::State) => Update::value("off"),
             _ => Update::default(),
+        };
+        for (arg, value) in &action.args {
+            let (field, name, value) = match (arg, value) {
+                // Nothing was sent: on is not at no speed.
+                (Arg::Percentage, ArgValue::Number(percent))
+                    if *percent == 0.0 && action.verb == Verb::TurnOn =>
+                {
+                    continue;
+                }
+                (Arg::Percentage, ArgValue::Number(percent)) => {
+                    (Field::Percentage, attr::PERCENTAGE, (*percent as i64).into())
+                }
+                (Arg::PresetMode, ArgValue::Text(preset)) => {
+                    (Field::Preset, attr::PRESET_MODE, preset.as_str().into())
+                }
+                (Arg::Oscillating, ArgValue::Bool(on)) => {
+                    (Field::Oscillation, attr::OSCILLATING, (*on).into())
+                }
+                (Arg::Direction, ArgValue::Text(direction)) => {
+                    (Field::Direction, attr::DIRECTION, direction.as_str().into())
+                }
+                _ => continue,
+            };
+            if self.assumed.contains(&field) {
+                update.attributes.push((name.into(), Some(value)));
+            }
         }
+        update
     }
 }

@@ -194,6 +194,15 @@ impl<'a> Fields<'a> {
         self.command(topic, template)?.ok_or_else(|| Refusal::Missing(topic.into()))
     }
 
+    /// Keys that go together: one without the other refuses the message.
+    pub fn together(&self, one: &str, other: &str) -> Result<(), Refusal> {
+        match (self.has(one), self.has(other)) {
+            (true, false) => Err(Refusal::Missing(format!("{other} ({one} needs it)"))),
+            (false, true) => Err(Refusal::Missing(format!("{one} ({other} needs it)"))),
+            (true, true) | (false, false) => Ok(()),
+        }
+    }
+
     pub fn object(&self, key: &str) -> Option<&'a Map<String, Value>> {
         self.map.get(key)?.as_object()
     }

@@ -19,13 +19,13 @@ struct Number {
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
     let read = Read::of(fields, "state_topic", "value_template", (), Undefined::Raw)?;
     let reports = read.is_some();
-    let (min, max) = (fields.number_or("min", 1.0)?, fields.number_or("max", 100.0)?);
+    let (min, max) = (fields.number_or("min", 0.0)?, fields.number_or("max", 100.0)?);
     let step = fields.number_or("step", 1.0)?;
-    if min >= max || step < 0.001 {
+    if min > max || step < 0.001 {
         return Err(Refusal::Wrong {
             key: "min".into(),
             value: format!("{min} to {max} in steps of {step}"),
-            expected: "min below max and steps of at least 0.001".into(),
+            expected: "min not above max and steps of at least 0.001".into(),
         });
     }
     let component = Number {
@@ -42,6 +42,11 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         reports_state: reports,
         initial: Update::default(),
     })
+}
+
+/// A fraction as Home Assistant shows it: with the fifteen digits that a float surely has.
+fn shown(value: f64) -> String {
+    python_float(format!("{value:.14e}").parse().unwrap_or(value))
 }
 
 /// As Home Assistant writes a number: whole ones without a fraction.
@@ -66,7 +71,7 @@ impl Component for Number {
         }
         // Text that is a whole number stays one; `60.0` stays a fraction.
         let whole = text.trim().parse::<i64>().is_ok();
-        view.set(if whole { (value as i64).to_string() } else { python_float(value) });
+        view.set(if whole { (value as i64).to_string() } else { shown(value) });
         Ok(())
     }
 

@@ -36,10 +36,11 @@ impl Component for Select {
         if text.is_empty() {
             return Ok(());
         }
-        if self.options.iter().any(|option| option == text) {
-            view.set(text.to_owned());
-        } else if text.eq_ignore_ascii_case("none") {
+        // The word for nothing comes first, also where an option is called so.
+        if text.eq_ignore_ascii_case("none") {
             view.set_unknown();
+        } else if self.options.iter().any(|option| option == text) {
+            view.set(text.to_owned());
         } else {
             return Err(bad("state", text, self.options.join(", ")));
         }

@@ -26,7 +26,8 @@ struct Sensor {
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
     let class = fields.nullable("device_class")?.flatten();
-    let unit = fields.nullable("unit_of_measurement")?.flatten();
+    // A unit of nothing is no unit.
+    let unit = fields.nullable("unit_of_measurement")?.flatten().filter(|unit| !unit.trim().is_empty());
     if let (Some(class), Some(unit)) = (&class, &unit)
         && let Some(allowed) = units(class)
         && !allowed.contains(&unit.as_str())
@@ -38,23 +39,18 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         });
     }
     let options = fields.list("options")?;
+    check_class(class.as_deref(), unit.as_deref(), options.as_deref(), fields)?;
     let numeric = unit.is_some()
         || fields.nullable("state_class")?.flatten().is_some()
         || fields.has("suggested_display_precision")
         || class.as_deref().is_some_and(|class| !matches!(class, "date" | "timestamp" | "enum"));
     let kind = match (class.as_deref(), options) {
-        (Some("enum"), Some(options)) if numeric && unit.is_none() || !options.is_empty() => {
-            Kind::Enum(options)
-        }
+        (_, Some(options)) => Kind::Enum(options),
         (Some("timestamp"), None) => Kind::Timestamp,
         (Some("date"), None) => Kind::Date,
         (Some("temperature"), None) if unit.as_deref() == Some("°F") => Kind::Fahrenheit,
         (_, None) if numeric => Kind::Number,
         (_, None) => Kind::Text,
-        (_, Some(options)) if class.is_none() && !numeric => Kind::Enum(options),
-        (_, Some(_)) => {
-            return Err(Refusal::Conflict("options belong to sensors of class enum".into()));
-        }
     };
     let read = Read::of(fields, "state_topic", "value_template", (), Undefined::Ignore)?
         .ok_or_else(|| Refusal::Missing("state_topic".into()))?;
@@ -66,6 +62,41 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     })
 }
 
+const STATE_CLASSES: &[&str] = &["measurement", "measurement_angle", "total", "total_increasing"];
+
+/// What does not go together: options belong to sensors of class enum, and those and times have no unit.
+fn check_class(
+    class: Option<&str>,
+    unit: Option<&str>,
+    options: Option<&[String]>,
+    fields: Fields<'_>,
+) -> Result<(), Refusal> {
+    let wrong = |key: &str, value: &str, expected: &str| {
+        Err(Refusal::Wrong { key: key.into(), value: value.into(), expected: expected.into() })
+    };
+    let state_class = fields.nullable("state_class")?.flatten();
+    if let Some(state_class) = &state_class
+        && !STATE_CLASSES.contains(&state_class.as_str())
+    {
+        return wrong("state_class", state_class, &STATE_CLASSES.join(", "));
+    }
+    let worded = matches!(class, Some("timestamp" | "date" | "enum"));
+    if let Some(unit) = unit.filter(|_| worded) {
+        return wrong("unit_of_measurement", unit, "no unit with this class");
+    }
+    match options {
+        None => Ok(()),
+        Some([]) => wrong("options", "[]", "at least one"),
+        Some(_) if class != Some("enum") => {
+            Err(Refusal::Conflict("options belong to sensors of class enum".into()))
+        }
+        Some(_) if state_class.is_some() || unit.is_some() => {
+            Err(Refusal::Conflict("options exclude a state class and a unit".into()))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
 /// Whether text is a number in Python's eyes, and if so whether it is finite.
 fn finite(text: &str) -> Option<bool> {
     text.trim().parse::<f64>().ok().map(f64::is_finite)
@@ -73,8 +104,15 @@ fn finite(text: &str) -> Option<bool> {
 
 impl Component for Sensor {
     type Field = ();
-    // Home Assistant fails while it writes such a state, and stays unavailable.
-    const FAULTS_ARE_REPORTS: bool = false;
+
+    fn is_report(&self, fault: &Fault) -> bool {
+        match fault {
+            Fault::Template { .. } => false,
+            // Home Assistant fails while it writes such a state, and stays unavailable; another word is only ignored.
+            Fault::Value { .. } => matches!(self.kind, Kind::Enum(_)),
+            Fault::NotText | Fault::NotJson(_) | Fault::TooLong { .. } => true,
+        }
+    }
 
     fn apply(&self, (): (), text: &str, view: &mut View<'_, '_>) -> Result<(), Fault> {
         if text == "None" || text.chars().count() > MAX_STATE {
@@ -90,12 +128,12 @@ impl Component for Sensor {
                 Some(false) => view.set_unknown(),
                 None => return Err(bad("state", text, "a number")),
             },
-            Kind::Timestamp => match chrono::DateTime::parse_from_rfc3339(text) {
-                Ok(at) => view.set(at.to_utc().to_rfc3339()),
-                Err(_) if is_naive_time(text) => {
+            Kind::Timestamp => match moment(text) {
+                Some(at) => view.set(at.to_utc().format("%Y-%m-%dT%H:%M:%S+00:00").to_string()),
+                None if is_naive_time(text) => {
                     return Err(bad("state", text, "a time with its offset from UTC"));
                 }
-                Err(_) => view.set_unknown(),
+                None => view.set_unknown(),
             },
             Kind::Date => match chrono::NaiveDate::parse_from_str(text.get(..10).unwrap_or(text), "%Y-%m-%d")
             {
@@ -130,8 +168,19 @@ fn celsius(text: &str) -> String {
     text.strip_suffix('.').map_or_else(|| text.to_owned(), |whole| format!("{whole}.0"))
 }
 
+/// Forms of a date with a time, without an offset.
+const TIMES: &[&str] = &["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+
+/// A time with its offset from UTC in the forms of ISO 8601.
+pub(super) fn moment(text: &str) -> Option<chrono::DateTime<chrono::FixedOffset>> {
+    let text = match text.strip_suffix(['Z', 'z']) {
+        Some(time) => format!("{time}+0000"),
+        None => text.to_owned(),
+    };
+    TIMES.iter().find_map(|form| chrono::DateTime::parse_from_str(&text, &format!("{form}%z")).ok())
+}
+
 fn is_naive_time(text: &str) -> bool {
-    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"]
-        .iter()
-        .any(|format| chrono::NaiveDateTime::parse_from_str(text, format).is_ok())
+    TIMES.iter().any(|form| chrono::NaiveDateTime::parse_from_str(text, form).is_ok())
+        || chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok()
 }
