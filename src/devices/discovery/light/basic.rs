@@ -3,11 +3,12 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::super::entity_codec::{
-    Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number,
+    Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number, whole,
 };
 use super::super::fields::{Command, Fields, Refusal};
+use super::basic_field::{Field, assumed, field};
 use super::color::{Color, Mode, round};
-use super::memory::Memory;
+use super::memory::{Memory, Reported};
 use super::{Abilities, Whites, Wish, brightness_out, effects};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::devices::template::{Value as Engine, python_float};
@@ -20,20 +21,6 @@ enum OnCommand {
     Last,
     /// Never: a brightness takes its place.
     Brightness,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
-    State,
-    Brightness,
-    Mode,
-    ColorTemp,
-    Effect,
-    Hs,
-    Rgb,
-    Rgbw,
-    Rgbww,
-    Xy,
 }
 
 struct BasicLight {
@@ -55,7 +42,8 @@ struct BasicLight {
     /// Whether brightness comes on a topic of its own; else it is the brightest part of the colour.
     reports_brightness: bool,
     reports_mode: bool,
-    optimistic: bool,
+    /// What the device does not report, or is said not to.
+    assumed: Vec<Field>,
     memory: Mutex<Memory>,
 }
 
@@ -75,7 +63,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
             Undefined::Ignore,
         )
     };
-    let reads = vec![
+    let mut reads = vec![
         Read::of(fields, "state_topic", "state_value_template", Field::State, Undefined::Raw)?,
         read("brightness", Field::Brightness)?,
         read("color_mode", Field::Mode)?,
@@ -87,6 +75,10 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         read("rgbww", Field::Rgbww)?,
         read("xy", Field::Xy)?,
     ];
+    // What cannot be set is not shown either.
+    if !fields.has("effect_command_topic") {
+        reads.retain(|read| read.as_ref().is_none_or(|read| read.field != Field::Effect));
+    }
     let reports = |field| reads.iter().flatten().any(|read| read.field == field);
     let white = fields.publish("white_command_topic")?;
     let (brightness, color_temp, effect) = (of("brightness")?, of("color_temp")?, of("effect")?);
@@ -112,9 +104,17 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     };
     let effect_list = if effect.is_some() { effects(fields)? } else { Vec::new() };
     let whites = Whites::read(fields)?;
-    let actions =
-        Abilities { modes: &modes, whites, effects: &effect_list, transition: false, flash: false }.actions();
+    let actions = Abilities {
+        modes: &modes,
+        whites,
+        effects: &effect_list,
+        any_effect: false,
+        transition: false,
+        flash: false,
+    }
+    .actions();
     let reports_state = reports(Field::State);
+    let assumed = assumed(fields.flag("optimistic", false)?, brightness.is_some(), reports);
     let component = BasicLight {
         on_command: match fields.choice("on_command_type", &["first", "last", "brightness"], "last")?.as_str()
         {
@@ -128,8 +128,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         scale: fields.number_or("brightness_scale", 255.0)?,
         reports_brightness: reports(Field::Brightness),
         reports_mode: reports(Field::Mode),
-        optimistic: !reports_state || fields.flag("optimistic", false)?,
-        memory: Mutex::new(Memory { mode: only, ..Memory::default() }),
+        assumed,
+        memory: Mutex::new(Memory { mode: only, whites: whites.range, ..Memory::default() }),
         brightness,
         color_temp,
         effect,
@@ -145,6 +145,12 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     Ok(Built { codec, actions, reports_state, initial: Update::default() })
 }
 
+/// `n` whole numbers separated by commas.
+fn channels<const N: usize>(attribute: &str, text: &str) -> Result<[f64; N], Fault> {
+    let list: Result<Vec<f64>, Fault> = text.split(',').map(|part| whole(attribute, part)).collect();
+    list?.try_into().map_err(|_| bad(attribute, text, format!("{N} whole numbers separated by commas")))
+}
+
 /// `n` numbers separated by commas.
 fn parts<const N: usize>(attribute: &str, text: &str) -> Result<[f64; N], Fault> {
     let list: Result<Vec<f64>, Fault> = text.split(',').map(|part| number(attribute, part)).collect();
@@ -158,7 +164,6 @@ impl BasicLight {
 
     /// A colour of channels; without a brightness topic its brightest channel is the brightness.
     fn channels<const N: usize>(&self, memory: &mut Memory, channels: [f64; N]) -> Option<[f64; N]> {
-        let channels = channels.map(f64::trunc);
         if self.reports_brightness {
             return Some(channels);
         }
@@ -203,8 +208,9 @@ impl BasicLight {
                 None => return Err(bad("color_mode", text, "a color mode")),
             },
             Field::ColorTemp => {
-                let kelvin = self.whites.read_in(number("color_temp", text)?);
-                self.take(memory, Color::Temp(kelvin));
+                if let Some(kelvin) = self.whites.read_in(whole("color_temp", text)?) {
+                    self.take(memory, Color::Temp(kelvin));
+                }
             }
             Field::Effect => memory.report_effect(Some(text.to_owned())),
             Field::Hs => {
@@ -216,17 +222,17 @@ impl BasicLight {
                 self.take(memory, Color::Xy(x, y));
             }
             Field::Rgb => {
-                if let Some(rgb) = self.channels(memory, parts("rgb_color", text)?) {
+                if let Some(rgb) = self.channels(memory, channels("rgb_color", text)?) {
                     self.take(memory, Color::Rgb(rgb));
                 }
             }
             Field::Rgbw => {
-                if let Some(rgbw) = self.channels(memory, parts("rgbw_color", text)?) {
+                if let Some(rgbw) = self.channels(memory, channels("rgbw_color", text)?) {
                     self.take(memory, Color::Rgbw(rgbw));
                 }
             }
             Field::Rgbww => {
-                if let Some(rgbww) = self.channels(memory, parts("rgbww_color", text)?) {
+                if let Some(rgbww) = self.channels(memory, channels("rgbww_color", text)?) {
                     self.take(memory, Color::Rgbww(rgbww));
                 }
             }
@@ -343,7 +349,7 @@ impl Component for BasicLight {
     }
 
     fn encode(&self, action: &Action, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
-        let wish = Wish::of(action, &self.modes)?;
+        let wish = Wish::of(action, &self.modes, &self.memory())?;
         if wish.on {
             return self.turn_on(&wish, out);
         }
@@ -356,15 +362,33 @@ impl Component for BasicLight {
         self.memory().inherit(known, &self.modes);
     }
 
-    fn assume(&self, action: &Action, _: &State) -> Update {
-        match Wish::of(action, &self.modes) {
-            Ok(mut wish) if self.optimistic => {
-                if wish.on && self.on_command == OnCommand::Brightness && wish.brightness.is_none() {
-                    wish.brightness = Some(self.memory().brightness.unwrap_or(255.0));
-                }
-                super::assumed(&wish, &mut self.memory(), &self.modes)
-            }
-            _ => Update::default(),
+    fn assume(&self, action: &Action, now: &State) -> Update {
+        let mut memory = self.memory();
+        let Ok(wish) = Wish::of(action, &self.modes, &memory) else { return Update::default() };
+        let assumes = |field| self.assumed.contains(&field);
+        let mut brightness = wish.brightness;
+        if wish.on && self.on_command == OnCommand::Brightness {
+            brightness = brightness.or(memory.brightness).or(Some(255.0));
         }
+        if assumes(Field::State) {
+            memory.report_on(Some(wish.on));
+        }
+        if let Some(brightness) = brightness.filter(|_| assumes(Field::Brightness)) {
+            memory.report_brightness(Some(brightness));
+        }
+        if let Some(color) = wish.color.filter(|color| assumes(field(*color))) {
+            memory.report_color(Some(color));
+            if assumes(Field::Mode) {
+                memory.report_mode(color.mode());
+            }
+        }
+        if let Some(effect) = wish.effect.filter(|_| assumes(Field::Effect)) {
+            memory.report_effect(Some(effect));
+        }
+        let mut update = Update::default();
+        if memory.reported != Reported::default() {
+            memory.tell(&self.modes, now, &mut update);
+        }
+        update
     }
 }

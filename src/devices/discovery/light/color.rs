@@ -9,6 +9,26 @@ use serde_json::{Value, json};
 pub const MIN_KELVIN: f64 = 2000.0;
 pub const MAX_KELVIN: f64 = 6535.0;
 
+/// The warmest and the coldest white of a light, in kelvin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WhiteRange {
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Default for WhiteRange {
+    fn default() -> Self {
+        Self { min: MIN_KELVIN, max: MAX_KELVIN }
+    }
+}
+
+impl WhiteRange {
+    /// Coldest and warmest white in mireds.
+    fn mireds(self) -> (f64, f64) {
+        (mired(self.max), mired(self.min))
+    }
+}
+
 /// How a light is lit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
@@ -85,7 +105,8 @@ impl Color {
         }
     }
 
-    pub fn rgb(self) -> [f64; 3] {
+    /// `whites` are the light's own: they say which white its white channels are.
+    pub fn rgb(self, whites: WhiteRange) -> [f64; 3] {
         match self {
             Color::Temp(kelvin) => {
                 let (hue, saturation) = rgb_to_hs(kelvin_to_rgb(kelvin));
@@ -94,30 +115,31 @@ impl Color {
             Color::Hs(hue, saturation) => hs_to_rgb(hue, saturation),
             Color::Rgb(rgb) => rgb,
             Color::Rgbw(rgbw) => rgbw_to_rgb(rgbw),
-            Color::Rgbww(rgbww) => rgbww_to_rgb(rgbww),
+            Color::Rgbww(rgbww) => rgbww_to_rgb(rgbww, whites),
             Color::Xy(x, y) => xy_to_rgb(x, y),
         }
     }
 
-    pub fn hs(self) -> (f64, f64) {
+    pub fn hs(self, whites: WhiteRange) -> (f64, f64) {
         match self {
             Color::Temp(kelvin) => rgb_to_hs(kelvin_to_rgb(kelvin)),
             Color::Hs(hue, saturation) => (hue, saturation),
-            Color::Rgb(_) | Color::Rgbw(_) | Color::Rgbww(_) | Color::Xy(..) => rgb_to_hs(self.rgb()),
+            Color::Rgb(_) | Color::Rgbw(_) | Color::Rgbww(_) | Color::Xy(..) => rgb_to_hs(self.rgb(whites)),
         }
     }
 
-    pub fn xy(self) -> (f64, f64) {
+    pub fn xy(self, whites: WhiteRange) -> (f64, f64) {
         match self {
             Color::Xy(x, y) => (x, y),
             Color::Temp(_) | Color::Hs(..) | Color::Rgb(_) | Color::Rgbw(_) | Color::Rgbww(_) => {
-                rgb_to_xy(self.rgb())
+                rgb_to_xy(self.rgb(whites))
             }
         }
     }
 
-    /// The same colour in a mode that the light has; colour modes before white.
-    pub fn convert(self, modes: &[Mode]) -> Option<Color> {
+    /// The same colour in a mode that the light has; colour modes before white. `brightness` is for white that becomes
+    /// channels.
+    pub fn convert(self, modes: &[Mode], whites: WhiteRange, brightness: f64) -> Option<Color> {
         if modes.contains(&self.mode()) {
             return Some(self);
         }
@@ -131,22 +153,22 @@ impl Color {
         };
         let mode = order.iter().copied().find(|mode| modes.contains(mode))?;
         Some(match mode {
-            Mode::Rgb => Color::Rgb(self.rgb()),
-            Mode::Rgbw => Color::Rgbw(rgb_to_rgbw(self.rgb())),
+            Mode::Rgb => Color::Rgb(self.rgb(whites)),
+            Mode::Rgbw => Color::Rgbw(rgb_to_rgbw(self.rgb(whites))),
             Mode::Rgbww => match self {
-                Color::Temp(kelvin) => Color::Rgbww(kelvin_to_rgbww(kelvin)),
-                _ => Color::Rgbww(rgb_to_rgbww(self.rgb())),
+                Color::Temp(kelvin) => Color::Rgbww(kelvin_to_rgbww(kelvin, whites, brightness)),
+                _ => Color::Rgbww(rgb_to_rgbww(self.rgb(whites), whites)),
             },
             Mode::Hs => {
-                let (hue, saturation) = self.hs();
+                let (hue, saturation) = self.hs(whites);
                 Color::Hs(hue, saturation)
             }
             Mode::Xy => {
-                let (x, y) = self.xy();
+                let (x, y) = self.xy(whites);
                 Color::Xy(x, y)
             }
             Mode::ColorTemp => {
-                let (x, y) = self.xy();
+                let (x, y) = self.xy(whites);
                 Color::Temp(xy_to_kelvin(x, y))
             }
             Mode::OnOff | Mode::Brightness | Mode::White => return None,
@@ -154,14 +176,14 @@ impl Color {
     }
 
     /// The attributes that Home Assistant shows for this colour.
-    pub fn attributes(self) -> Vec<(&'static str, Value)> {
+    pub fn attributes(self, whites: WhiteRange) -> Vec<(&'static str, Value)> {
         let whole =
             |list: &[f64]| Value::from(list.iter().map(|part| part.round() as i64).collect::<Vec<_>>());
-        let (hue, saturation) = self.hs();
-        let (x, y) = self.xy();
+        let (hue, saturation) = self.hs(whites);
+        let (x, y) = self.xy(whites);
         let mut out = vec![
             ("hs_color", json!([round3(hue), round3(saturation)])),
-            ("rgb_color", whole(&self.rgb())),
+            ("rgb_color", whole(&self.rgb(whites))),
             ("xy_color", xy_shown(self, x, y)),
         ];
         match self {
@@ -221,20 +243,27 @@ fn rgb_to_hs([red, green, blue]: [f64; 3]) -> (f64, f64) {
 }
 
 fn hs_to_rgb(hue: f64, saturation: f64) -> [f64; 3] {
+    hsv_to_rgb(hue, saturation, 1.0)
+}
+
+/// `value` is 0–1. It is rounded once, at the end.
+pub fn hsv_to_rgb(hue: f64, saturation: f64, value: f64) -> [f64; 3] {
     let (hue, saturation) = (hue / 360.0, saturation / 100.0);
     if saturation == 0.0 {
-        return [255.0; 3];
+        return [round(value * 255.0); 3];
     }
     let sector = (hue * 6.0).floor();
     let part = hue * 6.0 - sector;
-    let (p, q, t) = (1.0 - saturation, 1.0 - saturation * part, 1.0 - saturation * (1.0 - part));
+    let p = value * (1.0 - saturation);
+    let q = value * (1.0 - saturation * part);
+    let t = value * (1.0 - saturation * (1.0 - part));
     let rgb = match sector.rem_euclid(6.0) as u8 {
-        0 => [1.0, t, p],
-        1 => [q, 1.0, p],
-        2 => [p, 1.0, t],
-        3 => [p, q, 1.0],
-        4 => [t, p, 1.0],
-        _ => [1.0, p, q],
+        0 => [value, t, p],
+        1 => [q, value, p],
+        2 => [p, value, t],
+        3 => [p, q, value],
+        4 => [t, p, value],
+        _ => [value, p, q],
     };
     rgb.map(|part| round(part * 255.0))
 }
@@ -313,13 +342,8 @@ fn rgbw_to_rgb(rgbw: [f64; 4]) -> [f64; 3] {
     match_max(&rgbw, [red + white, green + white, blue + white])
 }
 
-/// Coldest and warmest white in mireds.
-fn mired_range() -> (f64, f64) {
-    (mired(MAX_KELVIN), mired(MIN_KELVIN))
-}
-
-fn rgb_to_rgbww(rgb: [f64; 3]) -> [f64; 5] {
-    let (min, max) = mired_range();
+fn rgb_to_rgbww(rgb: [f64; 3], whites: WhiteRange) -> [f64; 5] {
+    let (min, max) = whites.mireds();
     let white = kelvin_to_rgb(mired(min + (max - min) / 2.0));
     let level = rgb
         .iter()
@@ -335,19 +359,19 @@ fn rgb_to_rgbww(rgb: [f64; 3]) -> [f64; 5] {
     )
 }
 
-fn rgbww_to_rgb(rgbww: [f64; 5]) -> [f64; 3] {
+fn rgbww_to_rgb(rgbww: [f64; 5], whites: WhiteRange) -> [f64; 3] {
     let [red, green, blue, cold, warm] = rgbww;
-    let (min, max) = mired_range();
+    let (min, max) = whites.mireds();
     let ratio = if cold + warm == 0.0 { 0.5 } else { warm / (cold + warm) };
     let [white_red, white_green, white_blue] = kelvin_to_rgb(mired(min + ratio * (max - min)));
     let level = cold.max(warm) / 255.0;
     match_max(&rgbww, [red + white_red * level, green + white_green * level, blue + white_blue * level])
 }
 
-fn kelvin_to_rgbww(kelvin: f64) -> [f64; 5] {
-    let (min, max) = mired_range();
-    let warm = ((mired(kelvin) - min) / (max - min)).clamp(0.0, 1.0) * 255.0;
-    [0.0, 0.0, 0.0, round(255.0 - warm), round(warm)]
+fn kelvin_to_rgbww(kelvin: f64, whites: WhiteRange, brightness: f64) -> [f64; 5] {
+    let (min, max) = whites.mireds();
+    let cold = ((max - mired(kelvin)) / (max - min)).clamp(0.0, 1.0) * brightness;
+    [0.0, 0.0, 0.0, round(cold), round(brightness - cold)]
 }
 
 #[cfg(test)]
@@ -357,9 +381,10 @@ mod tests {
     #[test]
     fn conversions_round_as_home_assistant_does() {
         let shown = |color: Color| {
-            let (hue, saturation) = color.hs();
-            let (x, y) = color.xy();
-            ([round3(hue), round3(saturation)], color.rgb(), [round3(x), round3(y)])
+            let whites = WhiteRange::default();
+            let (hue, saturation) = color.hs(whites);
+            let (x, y) = color.xy(whites);
+            ([round3(hue), round3(saturation)], color.rgb(whites), [round3(x), round3(y)])
         };
         assert_eq!(shown(Color::Temp(2702.0)), ([28.391, 65.659], [255.0, 167.0, 88.0], [0.524, 0.388]));
         assert_eq!(shown(Color::Xy(0.5, 0.3)), ([352.683, 48.235], [255.0, 132.0, 147.0], [0.5, 0.3]));
@@ -371,7 +396,17 @@ mod tests {
             shown(Color::Rgbww([255.0, 10.0, 0.0, 0.0, 40.0])),
             ([5.929, 99.216], [255.0, 27.0, 2.0], [0.695, 0.304])
         );
-        assert_eq!(Color::Rgb([255.0, 0.0, 0.0]).convert(&[Mode::Xy]), Some(Color::Xy(0.701, 0.299)));
+        let red = Color::Rgb([255.0, 0.0, 0.0]).convert(&[Mode::Xy], WhiteRange::default(), 255.0);
+        assert_eq!(red, Some(Color::Xy(0.701, 0.299)));
         assert_eq!(mired(2700.0), 370.0);
+    }
+
+    #[test]
+    fn white_channels_are_the_whites_of_the_light() {
+        let whites = WhiteRange { min: 2700.0, max: 5000.0 };
+        let warm = |kelvin, brightness| Color::Temp(kelvin).convert(&[Mode::Rgbww], whites, brightness);
+        assert_eq!(warm(2702.0, 255.0), Some(Color::Rgbww([0.0, 0.0, 0.0, 0.0, 255.0])));
+        assert_eq!(warm(5000.0, 100.0), Some(Color::Rgbww([0.0, 0.0, 0.0, 100.0, 0.0])));
+        assert_eq!(hsv_to_rgb(28.0, 66.0, 100.0 / 255.0), [100.0, 65.0, 34.0]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad};
-use super::super::fields::{Command, Fields, Refusal};
+use super::super::fields::{Command, Fields, Refusal, number_of};
 use super::color::{Color, Mode, round};
 use super::memory::{Memory, dims};
 use super::{Abilities, Whites, Wish, brightness_in, brightness_out, effects, plain_number};
@@ -30,7 +30,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     let brightness = fields.flag("brightness", false)?;
     let modes = modes(fields, brightness)?;
     let whites = Whites::read(fields)?;
-    let effects = if fields.flag("effect", false)? { effects(fields)? } else { Vec::new() };
+    let any_effect = fields.flag("effect", false)?;
+    let effects = if any_effect { effects(fields)? } else { Vec::new() };
     let command = Command {
         topic: fields.publish("command_topic")?.ok_or_else(|| Refusal::Missing("command_topic".into()))?,
         template: None,
@@ -42,19 +43,22 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         [only] => Some(*only),
         _ => None,
     };
+    // Home Assistant knows the mode of a light that names one, and not that of one with the old `brightness` alone.
+    let mode = only.filter(|mode| *mode == Mode::OnOff || fields.has("supported_color_modes"));
     let transition = fields.flag("transition", true)?;
     // Home Assistant takes it for given; here it is offered where the device says that it can.
     let flash = fields.has("flash") && fields.flag("flash", false)?;
-    let actions = Abilities { modes: &modes, whites, effects: &effects, transition, flash }.actions();
+    let actions =
+        Abilities { modes: &modes, whites, effects: &effects, any_effect, transition, flash }.actions();
     let component = JsonLight {
         command,
         whites,
         brightness,
         scale: fields.number_or("brightness_scale", 255.0)?,
-        effects: !effects.is_empty(),
+        effects: any_effect,
         flash: [fields.number_or("flash_time_short", 2.0)?, fields.number_or("flash_time_long", 10.0)?],
         optimistic: !reports || fields.flag("optimistic", false)?,
-        memory: Mutex::new(Memory { mode: only.filter(|mode| *mode == Mode::OnOff), ..Memory::default() }),
+        memory: Mutex::new(Memory { mode, whites: whites.range, ..Memory::default() }),
         modes,
     };
     let codec = EntityCodec::shared(common, vec![read], component);
@@ -90,13 +94,18 @@ fn modes(fields: Fields<'_>, brightness: bool) -> Result<Vec<Mode>, Refusal> {
     Ok(modes)
 }
 
+/// A brightness of a message. Python counts true as one.
+fn level(value: &Value) -> Option<f64> {
+    value.as_bool().map(f64::from).or_else(|| value.as_f64())
+}
+
 impl JsonLight {
     fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read_color(&self, object: &Map<String, Value>, memory: &mut Memory) {
-        let number = |value: Option<&Value>| value.and_then(Value::as_f64);
+        let number = |value: Option<&Value>| value.and_then(number_of);
         let color = object.get("color").and_then(Value::as_object);
         let part = |name: &str| number(color.and_then(|color| color.get(name)));
         let all =
@@ -115,7 +124,7 @@ impl JsonLight {
         };
         let found = match mode {
             Mode::ColorTemp => {
-                number(object.get("color_temp")).map(|value| Color::Temp(self.whites.read_in(value)))
+                number(object.get("color_temp")).and_then(|value| self.whites.read_in(value)).map(Color::Temp)
             }
             Mode::Hs => part("h").zip(part("s")).map(|(hue, saturation)| Color::Hs(hue, saturation)),
             Mode::Xy => part("x").zip(part("y")).map(|(x, y)| Color::Xy(x, y)),
@@ -136,9 +145,10 @@ impl JsonLight {
     }
 
     fn inferred(&self, color: Option<&Map<String, Value>>, object: &Map<String, Value>) -> Option<Mode> {
-        let has = |name: &str| color.is_some_and(|color| color.get(name).is_some_and(Value::is_number));
+        let is_number = |value: &Value| number_of(value).is_some();
+        let has = |name: &str| color.is_some_and(|color| color.get(name).is_some_and(is_number));
         let fits = |mode: &&Mode| match mode {
-            Mode::ColorTemp => color.is_none() && object.get("color_temp").is_some_and(Value::is_number),
+            Mode::ColorTemp => color.is_none() && object.get("color_temp").is_some_and(is_number),
             Mode::Hs => has("h") && has("s"),
             Mode::Xy => has("x") && has("y"),
             Mode::Rgb => has("r") && has("g") && has("b"),
@@ -191,7 +201,7 @@ impl Component for JsonLight {
                 Some(_) | None => {}
             }
             self.read_color(object, &mut memory);
-            if let Some(value) = object.get("brightness").and_then(Value::as_f64)
+            if let Some(value) = object.get("brightness").and_then(level)
                 && dims(&self.modes)
                 && let Some(brightness) = brightness_in(value, self.scale)
             {
@@ -200,10 +210,10 @@ impl Component for JsonLight {
                     memory.mode = Some(Mode::Brightness);
                 }
             }
-            if let Some(effect) = object.get("effect").and_then(Value::as_str)
-                && self.effects
-            {
-                memory.report_effect(Some(effect.to_owned()));
+            match object.get("effect") {
+                Some(Value::String(effect)) if self.effects => memory.report_effect(Some(effect.clone())),
+                Some(Value::Null) if self.effects => memory.report_effect(None),
+                Some(_) | None => {}
             }
             let shown = memory.clone();
             memory.reported = Default::default();
@@ -214,7 +224,7 @@ impl Component for JsonLight {
     }
 
     fn encode(&self, action: &Action, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
-        let wish = Wish::of(action, &self.modes)?;
+        let wish = Wish::of(action, &self.modes, &self.memory())?;
         let mut message = Map::new();
         message.insert("state".into(), Value::from(if wish.on { "ON" } else { "OFF" }));
         let mut dimmed = false;
@@ -225,11 +235,12 @@ impl Component for JsonLight {
             message.insert("color".into(), value);
             dimmed = scaled;
         }
+        if let Some(transition) = wish.transition {
+            message.insert("transition".into(), Value::from(transition));
+        }
         if let Some(flash) = wish.flash {
             let [short, long] = self.flash;
             message.insert("flash".into(), plain_number(if flash == "long" { long } else { short }));
-        } else if let Some(transition) = wish.transition {
-            message.insert("transition".into(), Value::from(transition));
         }
         if let Some(brightness) = wish.brightness
             && !dimmed
@@ -253,7 +264,8 @@ impl Component for JsonLight {
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
-        match Wish::of(action, &self.modes) {
+        let wish = Wish::of(action, &self.modes, &self.memory());
+        match wish {
             Ok(wish) if self.optimistic => super::assumed(&wish, &mut self.memory(), &self.modes),
             _ => Update::default(),
         }

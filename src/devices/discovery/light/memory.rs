@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::super::entity_codec::View;
-use super::color::{COLOR_ATTRIBUTES, Color, Mode};
-use crate::home::attr;
+use super::color::{COLOR_ATTRIBUTES, Color, Mode, WhiteRange};
+use crate::home::{State, Update, attr};
 
 /// A light's last reported values. Home Assistant shows them only while the light is on.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -16,6 +16,8 @@ pub struct Memory {
     pub mode: Option<Mode>,
     pub color: Option<Color>,
     pub effect: Option<String>,
+    /// The light's own whites; not learnt, but announced.
+    pub whites: WhiteRange,
     /// What the message that is being read reported.
     pub reported: Reported,
 }
@@ -33,7 +35,7 @@ impl Memory {
     /// Takes over what was known before the announcement changed, but for a mode that the light has no longer.
     pub fn inherit(&mut self, known: Memory, modes: &[Mode]) {
         let mode = known.mode.filter(|mode| modes.contains(mode)).or(self.mode);
-        *self = Memory { mode, ..known };
+        *self = Memory { mode, whites: self.whites, ..known };
     }
 
     pub fn report_on(&mut self, on: Option<bool>) {
@@ -63,12 +65,17 @@ impl Memory {
 
     /// Puts what the message reported into the update, and shows or hides the rest as the light is now.
     pub fn show(&mut self, modes: &[Mode], view: &mut View<'_, '_>) {
+        self.tell(modes, view.now, &mut view.update);
+    }
+
+    /// The same for a state that is known as `now`.
+    pub fn tell(&mut self, modes: &[Mode], now: &State, update: &mut Update) {
         let reported = std::mem::take(&mut self.reported);
         match self.on {
             _ if !reported.on => {}
-            Some(true) => view.set("on"),
-            Some(false) => view.set("off"),
-            None => view.set_unknown(),
+            Some(true) => update.value = Some(Some("on".into())),
+            Some(false) => update.value = Some(Some("off".into())),
+            None => update.value = Some(None),
         }
         for (name, value) in self.attributes(modes) {
             let about = match name {
@@ -77,9 +84,9 @@ impl Memory {
                 _ => reported.color,
             };
             let list = if about && value.is_some() {
-                &mut view.update.attributes
-            } else if view.now.attributes.get(name) != value.as_ref() {
-                &mut view.update.recalled
+                &mut update.attributes
+            } else if now.attributes.get(name) != value.as_ref() {
+                &mut update.recalled
             } else {
                 continue;
             };
@@ -91,7 +98,7 @@ impl Memory {
     pub fn attributes(&self, modes: &[Mode]) -> Vec<(&'static str, Option<Value>)> {
         let on = self.on == Some(true);
         let color = self.color.filter(|color| on && Some(color.mode()) == self.mode);
-        let shown = color.map(Color::attributes).unwrap_or_default();
+        let shown = color.map(|color| color.attributes(self.whites)).unwrap_or_default();
         let whole = |number: f64| Value::from(number as i64);
         let mode = on.then(|| self.shown_mode(modes));
         let mut out = vec![

@@ -2,6 +2,7 @@
 //! the light has.
 
 mod basic;
+mod basic_field;
 mod color;
 mod json;
 mod memory;
@@ -9,7 +10,8 @@ mod template;
 
 use serde_json::Value;
 
-use self::color::{MAX_KELVIN, MIN_KELVIN, mired, round};
+use self::color::{WhiteRange, mired, round};
+use self::memory::Memory;
 use super::entity_codec::{Built, Common};
 use super::fields::{Fields, Refusal};
 use crate::devices::codec::EncodeError;
@@ -28,6 +30,9 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
 /// How long a lamp can flash, in Home Assistant's words.
 const FLASHES: [&str; 2] = ["short", "long"];
 
+/// Longest name of an effect, where a light lists none.
+const MAX_EFFECT: usize = 100;
+
 /// What an action asks of a light.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Wish {
@@ -44,7 +49,7 @@ pub(super) struct Wish {
 
 impl Wish {
     /// Reads an action. Brightness 0 is off.
-    pub fn of(action: &Action, modes: &[Mode]) -> Result<Self, EncodeError> {
+    pub fn of(action: &Action, modes: &[Mode], memory: &Memory) -> Result<Self, EncodeError> {
         let number = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_number);
         let transition = number(Arg::Transition);
         let brightness = number(Arg::BrightnessPct).map(|percent| round(percent * 255.0 / 100.0));
@@ -57,7 +62,8 @@ impl Wish {
             return Ok(Self { transition, ..Self::default() });
         }
         let text = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_text).map(str::to_owned);
-        let color = given(action).and_then(|color| color.convert(modes));
+        let level = brightness.or(memory.brightness).unwrap_or(255.0);
+        let color = given(action).and_then(|color| color.convert(modes, memory.whites, level));
         let (effect, flash) = (text(Arg::Effect), text(Arg::Flash));
         Ok(Self { on, brightness, color, effect, transition, flash })
     }
@@ -84,8 +90,7 @@ fn given(action: &Action) -> Option<Color> {
 struct Whites {
     /// Whether the device speaks kelvin; else mireds.
     kelvin: bool,
-    min: f64,
-    max: f64,
+    range: WhiteRange,
 }
 
 impl Whites {
@@ -93,21 +98,22 @@ impl Whites {
         let kelvin = fields.flag("color_temp_kelvin", false)?;
         let limit = |in_kelvin: &str, in_mireds: &str, default: f64| -> Result<f64, Refusal> {
             match (fields.number(in_kelvin)?, fields.number(in_mireds)?) {
+                (_, Some(mireds)) if mireds > 0.0 => Ok(mired(mireds)),
                 (Some(kelvin), _) => Ok(kelvin),
-                (None, Some(mireds)) if mireds > 0.0 => Ok(mired(mireds)),
                 (None, _) => Ok(default),
             }
         };
-        Ok(Self {
-            kelvin,
-            min: limit("min_kelvin", "max_mireds", MIN_KELVIN)?,
-            max: limit("max_kelvin", "min_mireds", MAX_KELVIN)?,
-        })
+        let usual = WhiteRange::default();
+        let range = WhiteRange {
+            min: limit("min_kelvin", "max_mireds", usual.min)?,
+            max: limit("max_kelvin", "min_mireds", usual.max)?,
+        };
+        Ok(Self { kelvin, range })
     }
 
-    /// Kelvin of a device's value.
-    fn read_in(self, number: f64) -> f64 {
-        if self.kelvin { number.floor() } else { mired(number) }
+    /// Kelvin of a device's value; zero and less is none.
+    fn read_in(self, number: f64) -> Option<f64> {
+        (number > 0.0).then(|| if self.kelvin { number.floor() } else { mired(number) })
     }
 
     /// A device's value for kelvin.
@@ -121,6 +127,8 @@ struct Abilities<'a> {
     modes: &'a [Mode],
     whites: Whites,
     effects: &'a [String],
+    /// Whether it takes effects that it does not list.
+    any_effect: bool,
     transition: bool,
     flash: bool,
 }
@@ -136,7 +144,8 @@ impl Abilities<'_> {
         }
         let colors = self.modes.iter().any(|mode| mode.is_color());
         if self.modes.contains(&Mode::ColorTemp) || colors {
-            let (min, max) = (self.whites.min.min(self.whites.max), self.whites.max.max(self.whites.min));
+            let WhiteRange { min, max } = self.whites.range;
+            let (min, max) = (min.min(max), max.max(min));
             on = on.with(ArgSpec::optional(Arg::ColorTempKelvin, ArgKind::Number { min, max, step: 1.0 }));
         }
         if colors {
@@ -160,6 +169,9 @@ impl Abilities<'_> {
         if !self.effects.is_empty() {
             on = on.with(ArgSpec::optional(Arg::Effect, ArgKind::Choice(self.effects.to_vec())));
         }
+        if self.effects.is_empty() && self.any_effect {
+            on = on.with(ArgSpec::optional(Arg::Effect, ArgKind::Text { max_chars: MAX_EFFECT }));
+        }
         if self.transition {
             on = on.with(transition.clone());
             off = off.with(transition);
@@ -168,9 +180,9 @@ impl Abilities<'_> {
     }
 }
 
-/// 1–255 of a device's brightness; `None` for zero, which says nothing.
+/// 1–255 of a device's brightness, also for less than nothing; `None` for zero, which says nothing.
 fn brightness_in(value: f64, scale: f64) -> Option<f64> {
-    (value > 0.0 && scale > 0.0).then(|| round(value * 255.0 / scale).clamp(1.0, 255.0))
+    (value != 0.0 && scale > 0.0).then(|| round(value * 255.0 / scale).clamp(1.0, 255.0))
 }
 
 /// A device's brightness for 0–255: at least 1 on any scale.
@@ -193,7 +205,7 @@ fn effects(fields: Fields<'_>) -> Result<Vec<String>, Refusal> {
 }
 
 /// What a light that does not report is taken to be after a wish was sent.
-fn assumed(wish: &Wish, memory: &mut memory::Memory, modes: &[Mode]) -> crate::home::Update {
+fn assumed(wish: &Wish, memory: &mut Memory, modes: &[Mode]) -> crate::home::Update {
     memory.on = Some(wish.on);
     if let Some(brightness) = wish.brightness {
         memory.brightness = Some(brightness);

@@ -3,10 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::super::entity_codec::{
-    Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number,
+    Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, whole,
 };
 use super::super::fields::{Command, Fields, Refusal};
-use super::color::{Color, Mode, round};
+use super::color::{Color, Mode, hsv_to_rgb};
 use super::memory::Memory;
 use super::{Abilities, Whites, Wish, effects};
 use crate::devices::codec::{EncodeError, Fault};
@@ -29,6 +29,8 @@ struct TemplateLight {
     off: Command,
     modes: Vec<Mode>,
     whites: Whites,
+    /// Whether a template reads the state; else only a payload that is the state itself does.
+    reads_state: bool,
     /// Whether brightness is a value of its own; else it is part of the colour.
     brightness: bool,
     effects: Vec<String>,
@@ -36,8 +38,19 @@ struct TemplateLight {
     memory: Mutex<(Memory, Parts)>,
 }
 
+/// What one message says of a channel of the colour.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+enum Part {
+    /// Nothing, or nothing that can be read: the colour stays.
+    #[default]
+    Unsaid,
+    /// `None`: there is no colour.
+    Cleared,
+    Level(f64),
+}
+
 /// The channels of a colour while one message is read.
-type Parts = [Option<f64>; 3];
+type Parts = [Part; 3];
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
     let topic = fields.publish("command_topic")?.ok_or_else(|| Refusal::Missing("command_topic".into()))?;
@@ -56,8 +69,14 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         }))
     };
     let (on, off) = (command("command_on_template")?, command("command_off_template")?);
+    let state = Read {
+        topics: state_topics.clone().unwrap_or_default(),
+        template: fields.template("state_template")?,
+        field: Field::State,
+        undefined: Undefined::Ignore,
+    };
     let reads = vec![
-        read("state_template", Field::State)?,
+        state_topics.is_some().then_some(state),
         read("brightness_template", Field::Brightness)?,
         read("color_temp_template", Field::ColorTemp)?,
         read("red_template", Field::Red)?,
@@ -82,17 +101,28 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     };
     let effect_list = effects(fields)?;
     let whites = Whites::read(fields)?;
-    let actions =
-        Abilities { modes: &modes, whites, effects: &effect_list, transition: true, flash: false }.actions();
+    let actions = Abilities {
+        modes: &modes,
+        whites,
+        effects: &effect_list,
+        any_effect: false,
+        transition: true,
+        flash: false,
+    }
+    .actions();
     let reports = state_topics.is_some() && has("state_template");
     let component = TemplateLight {
         on,
         off,
         whites,
+        reads_state: has("state_template"),
         brightness: has("brightness_template"),
         effects: effect_list,
         optimistic: !reports || fields.flag("optimistic", false)?,
-        memory: Mutex::new((Memory { mode: only, ..Memory::default() }, [None; 3])),
+        memory: Mutex::new((
+            Memory { mode: only, whites: whites.range, ..Memory::default() },
+            Parts::default(),
+        )),
         modes,
     };
     let codec = EntityCodec::shared(common, reads, component);
@@ -119,22 +149,23 @@ impl Component for TemplateLight {
                 "on" => memory.report_on(Some(true)),
                 "off" => memory.report_on(Some(false)),
                 "None" => memory.report_on(None),
+                _ if !self.reads_state => {}
                 _ => return Err(bad("state", text, "on, off or None")),
             },
-            Field::Brightness if text == "None" => memory.report_brightness(None),
             Field::Brightness => {
-                let value = number("brightness", text)?.trunc();
+                let value = whole("brightness", text)?;
                 if value > 0.0 {
                     memory.report_brightness(Some(value.min(255.0)));
                 }
             }
-            Field::ColorTemp if text == "None" => {
+            Field::ColorTemp if text == "None" && !self.whites.kelvin => {
                 memory.color = memory.color.filter(|color| color.mode() != Mode::ColorTemp);
             }
             Field::ColorTemp => {
-                let kelvin = self.whites.read_in(number("color_temp", text)?.trunc());
-                memory.report_color(Some(Color::Temp(kelvin)));
-                memory.report_mode(Mode::ColorTemp);
+                if let Some(kelvin) = self.whites.read_in(whole("color_temp", text)?) {
+                    memory.report_color(Some(Color::Temp(kelvin)));
+                    memory.report_mode(Mode::ColorTemp);
+                }
             }
             Field::Red | Field::Green | Field::Blue => {
                 let at = match field {
@@ -143,13 +174,15 @@ impl Component for TemplateLight {
                     _ => 0,
                 };
                 if let Some(part) = parts.get_mut(at) {
-                    *part = Some(number("rgb_color", text)?.trunc());
+                    *part = match text {
+                        "None" => Part::Cleared,
+                        _ => Part::Level(whole("rgb_color", text)?),
+                    };
                 }
             }
             Field::Effect if self.effects.iter().any(|effect| effect == text) => {
                 memory.report_effect(Some(text.to_owned()));
             }
-            Field::Effect if text == "None" => memory.report_effect(None),
             Field::Effect => return Err(bad("effect", text, self.effects.join(", "))),
         }
         Ok(())
@@ -158,18 +191,27 @@ impl Component for TemplateLight {
     fn settle(&self, view: &mut View<'_, '_>) {
         let mut guard = self.memory();
         let (memory, parts) = &mut *guard;
-        if let [Some(red), Some(green), Some(blue)] = std::mem::take(parts)
-            && self.modes.contains(&Mode::Hs)
-        {
-            let (hue, saturation) = Color::Rgb([red, green, blue]).hs();
-            memory.report_color(Some(Color::Hs(hue, saturation)));
-            memory.report_mode(Mode::Hs);
+        match std::mem::take(parts) {
+            _ if !self.modes.contains(&Mode::Hs) => {}
+            [Part::Level(red), Part::Level(green), Part::Level(blue)] => {
+                let (hue, saturation) = Color::Rgb([red, green, blue]).hs(memory.whites);
+                memory.report_color(Some(Color::Hs(hue, saturation)));
+                memory.report_mode(Mode::Hs);
+            }
+            [Part::Cleared, Part::Cleared, Part::Cleared] => {
+                let white = memory.color.filter(|color| color.mode() == Mode::ColorTemp);
+                memory.report_color(white);
+                if self.modes.contains(&Mode::ColorTemp) {
+                    memory.report_mode(Mode::ColorTemp);
+                }
+            }
+            _ => {}
         }
         memory.show(&self.modes, view);
     }
 
     fn encode(&self, action: &Action, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
-        let wish = Wish::of(action, &self.modes)?;
+        let wish = Wish::of(action, &self.modes, &self.memory().0)?;
         let mut vars: Vec<(&'static str, Engine)> = vec![("state", wish.on.into())];
         if let Some(brightness) = wish.brightness {
             vars.push(("brightness", (brightness as i64).into()));
@@ -177,12 +219,10 @@ impl Component for TemplateLight {
         match wish.color {
             Some(Color::Temp(kelvin)) => vars.push(("color_temp", (self.whites.write(kelvin) as i64).into())),
             Some(color) => {
-                let known = self.memory().0.brightness;
+                let (known, range) = (self.memory().0.brightness, self.whites.range);
                 let level = if self.brightness { 255.0 } else { wish.brightness.or(known).unwrap_or(255.0) };
-                let (hue, saturation) = color.hs();
-                let rgb = Color::Hs(hue, saturation)
-                    .rgb()
-                    .map(|part| Engine::from(round(part * level / 255.0) as i64));
+                let (hue, saturation) = color.hs(range);
+                let rgb = hsv_to_rgb(hue, saturation, level / 255.0).map(|part| Engine::from(part as i64));
                 vars.extend(["red", "green", "blue"].into_iter().zip(rgb));
                 vars.push(("hue", hue.into()));
                 vars.push(("sat", saturation.into()));
@@ -204,7 +244,8 @@ impl Component for TemplateLight {
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
-        match Wish::of(action, &self.modes) {
+        let wish = Wish::of(action, &self.modes, &self.memory().0);
+        match wish {
             Ok(wish) if self.optimistic => super::assumed(&wish, &mut self.memory().0, &self.modes),
             _ => Update::default(),
         }
