@@ -1,9 +1,12 @@
-//! Thermostats and air conditioners. Temperatures are degrees Celsius here, whatever the device speaks.
+//! Thermostats and air conditioners.
+
+use serde_json::Value;
 
 use super::entity_codec::{
     Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number,
 };
 use super::fields::{Command, Fields, Refusal};
+use super::thermometer::{Thermometer, degrees};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, State, Update, Verb, attr};
 
@@ -27,54 +30,8 @@ pub(super) enum Field {
     TargetHumidity,
 }
 
-/// Celsius, or a device that speaks Fahrenheit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
-    Celsius,
-    Fahrenheit,
-}
-
-impl Unit {
-    pub fn read(fields: Fields<'_>) -> Result<Self, Refusal> {
-        let unit = fields.text_or("temperature_unit", "C")?;
-        Ok(if unit.eq_ignore_ascii_case("F") || unit == "°F" { Unit::Fahrenheit } else { Unit::Celsius })
-    }
-
-    /// Degrees Celsius of a device's value, to a tenth.
-    pub fn celsius(self, value: f64) -> f64 {
-        match self {
-            Unit::Celsius => value,
-            Unit::Fahrenheit => ((value - 32.0) / 1.8 * 10.0).round_ties_even() / 10.0,
-        }
-    }
-
-    /// A device's value for degrees Celsius, to a tenth.
-    pub fn device(self, celsius: f64) -> f64 {
-        match self {
-            Unit::Celsius => celsius,
-            Unit::Fahrenheit => ((celsius * 1.8 + 32.0) * 10.0).round_ties_even() / 10.0,
-        }
-    }
-
-    /// The range and step of an announcement in Celsius; the defaults are Celsius.
-    pub fn range(self, fields: Fields<'_>, min: f64, max: f64) -> Result<(f64, f64, f64), Refusal> {
-        let limit = |key: &str, default: f64| -> Result<f64, Refusal> {
-            Ok(fields.number(key)?.map_or(default, |value| self.celsius(value)))
-        };
-        let (min, max) = (limit("min_temp", min)?, limit("max_temp", max)?);
-        if min > max {
-            return Err(Refusal::Wrong {
-                key: "min_temp".into(),
-                value: min.to_string(),
-                expected: format!("at most max_temp ({max})"),
-            });
-        }
-        Ok((min, max, fields.number_or("temp_step", 1.0)?))
-    }
-}
-
 struct Climate {
-    unit: Unit,
+    thermometer: Thermometer,
     mode: Option<Command>,
     modes: Vec<String>,
     power: Option<Command>,
@@ -134,6 +91,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     let list = |key: &str, default: &[&str]| -> Result<Vec<String>, Refusal> {
         Ok(fields.list(key)?.unwrap_or_else(|| words(default)))
     };
+    fields.together("preset_mode_command_topic", "preset_modes")?;
     let presets = list("preset_modes", &[])?;
     if presets.iter().any(|preset| preset == "none") {
         return Err(Refusal::Wrong {
@@ -142,10 +100,10 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
             expected: "names of presets; none is always there".into(),
         });
     }
-    let unit = Unit::read(fields)?;
+    let thermometer = Thermometer::read(fields)?;
     let reports = kinds.contains(&Field::Mode);
     let component = Climate {
-        unit,
+        thermometer,
         mode: of("mode")?,
         modes: list("modes", &["auto", "off", "cool", "heat", "dry", "fan_only"])?,
         power: of("power")?,
@@ -162,11 +120,11 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         swing_horizontal_modes: list("swing_horizontal_modes", &["on", "off"])?,
         preset: of("preset_mode")?,
         presets,
-        optimistic: !reports || fields.flag("optimistic", false)?,
+        optimistic: fields.flag("optimistic", false)?,
         reads: kinds,
     };
-    let (min, max, step) = unit.range(fields, 7.0, 35.0)?;
-    let humidity = (fields.number_or("min_humidity", 30.0)?, fields.number_or("max_humidity", 99.0)?);
+    let (min, max, step) = thermometer.range(fields, 7.0, 35.0)?;
+    let humidity = humidity_range(fields)?;
     let actions = component.actions(min, max, step, humidity);
     let initial = component.initial(fields)?;
     Ok(Built {
@@ -177,17 +135,63 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     })
 }
 
+/// The range of the target humidity.
+fn humidity_range(fields: Fields<'_>) -> Result<(f64, f64), Refusal> {
+    let (min, max) = (fields.number_or("min_humidity", 30.0)?, fields.number_or("max_humidity", 99.0)?);
+    if min < 0.0 || min >= max || max > 100.0 {
+        return Err(Refusal::Wrong {
+            key: "min_humidity".into(),
+            value: format!("{min} to {max}"),
+            expected: "a range within 0 to 100".into(),
+        });
+    }
+    if fields.has("target_humidity_state_topic") && !fields.has("target_humidity_command_topic") {
+        return Err(Refusal::Missing("target_humidity_command_topic".into()));
+    }
+    Ok((min, max))
+}
+
 impl Climate {
     fn initial(&self, fields: Fields<'_>) -> Result<Update, Refusal> {
         let mut initial = Update::default();
         if !self.presets.is_empty() {
             initial.attributes.push((attr::PRESET_MODE.into(), Some("none".into())));
         }
-        if self.temperature.is_some() && !self.reads.contains(&Field::Temperature) {
-            let start = fields.number("initial")?.map_or(INITIAL, |value| self.unit.celsius(value));
-            initial.attributes.push((attr::TEMPERATURE.into(), Some(start.into())));
+        let start = fields.number("initial")?.map_or(INITIAL, |value| self.thermometer.celsius(value));
+        let range = self.low.is_some() || self.high.is_some();
+        let mut assume = |field: Field, has: bool, name: &'static str, value: Value| {
+            if has && self.assumes(field) {
+                initial.attributes.push((name.into(), Some(value)));
+            }
+        };
+        assume(Field::Temperature, self.temperature.is_some(), attr::TEMPERATURE, start.into());
+        assume(Field::Low, range, attr::TARGET_TEMP_LOW, start.into());
+        assume(Field::High, range, attr::TARGET_TEMP_HIGH, start.into());
+        assume(Field::FanMode, self.fan.is_some(), attr::FAN_MODE, "low".into());
+        assume(Field::SwingMode, self.swing.is_some(), attr::SWING_MODE, "off".into());
+        let horizontal = fields.has("swing_horizontal_mode_command_topic");
+        assume(Field::SwingHorizontal, horizontal, "swing_horizontal_mode", "off".into());
+        if self.assumes(Field::Mode) {
+            initial.value = Some(Some("off".into()));
         }
         Ok(initial)
+    }
+
+    /// Whether a field is taken to be as it was asked for: nobody reports it, or the device is said not to.
+    fn assumes(&self, field: Field) -> bool {
+        self.optimistic || !self.reads.contains(&field)
+    }
+
+    /// The mode that an action asks for.
+    fn asked_mode<'a>(&'a self, action: &'a Action) -> Option<&'a str> {
+        match action.verb {
+            // Switched by the power topic: which mode it then has, the device knows.
+            Verb::TurnOn if self.power.is_some() => None,
+            Verb::TurnOff if self.power.is_some() => Some("off").filter(|_| self.optimistic),
+            Verb::TurnOn => self.on_mode(),
+            Verb::TurnOff => Some("off"),
+            _ => action.args.get(&Arg::HvacMode).and_then(ArgValue::as_text),
+        }
     }
 
     fn actions(&self, min: f64, max: f64, step: f64, humidity: (f64, f64)) -> Vec<ActionSpec> {
@@ -253,21 +257,6 @@ impl Climate {
     }
 }
 
-/// An optional number: `None` and nothing are told apart from garbage.
-pub(super) fn degrees(
-    attribute: &'static str,
-    text: &str,
-    unit: Unit,
-    view: &mut View<'_, '_>,
-) -> Result<(), Fault> {
-    match text {
-        "" => {}
-        "None" => view.clear(attribute),
-        _ => view.put(attribute, unit.celsius(number(attribute, text)?)),
-    }
-    Ok(())
-}
-
 /// One of `allowed`, or `None`; nothing is ignored.
 fn word(
     attribute: &'static str,
@@ -295,10 +284,10 @@ impl Component for Climate {
                 _ if self.modes.iter().any(|mode| mode == text) => view.set(text.to_owned()),
                 _ => return Err(bad("hvac_mode", text, self.modes.join(", "))),
             },
-            Field::Temperature => degrees(attr::TEMPERATURE, text, self.unit, view)?,
-            Field::Low => degrees(attr::TARGET_TEMP_LOW, text, self.unit, view)?,
-            Field::High => degrees(attr::TARGET_TEMP_HIGH, text, self.unit, view)?,
-            Field::CurrentTemperature => degrees(attr::CURRENT_TEMPERATURE, text, self.unit, view)?,
+            Field::Temperature => degrees(attr::TEMPERATURE, text, self.thermometer, view)?,
+            Field::Low => degrees(attr::TARGET_TEMP_LOW, text, self.thermometer, view)?,
+            Field::High => degrees(attr::TARGET_TEMP_HIGH, text, self.thermometer, view)?,
+            Field::CurrentTemperature => degrees(attr::CURRENT_TEMPERATURE, text, self.thermometer, view)?,
             Field::CurrentHumidity => whole(attr::CURRENT_HUMIDITY, text, view)?,
             Field::TargetHumidity => whole(attr::HUMIDITY, text, view)?,
             Field::FanMode => word(attr::FAN_MODE, text, &self.fan_modes, view)?,
@@ -346,7 +335,7 @@ impl Component for Climate {
                 ];
                 for (arg, command) in targets {
                     if let (Some(celsius), Some(command)) = (number(arg), command) {
-                        out.send(command, self.unit.device(celsius), &[])?;
+                        out.send(command, self.thermometer.device(celsius), &[])?;
                     }
                 }
                 Ok(())
@@ -364,9 +353,7 @@ impl Component for Climate {
 
     fn assume(&self, action: &Action, _: &State) -> Update {
         let mut update = Update::default();
-        if let Some(mode) = action.args.get(&Arg::HvacMode).and_then(ArgValue::as_text)
-            && (self.optimistic || !self.reads.contains(&Field::Mode))
-        {
+        if let Some(mode) = self.asked_mode(action).filter(|_| self.assumes(Field::Mode)) {
             update.value = Some(Some(mode.to_owned().into()));
         }
         let targets = [
@@ -376,10 +363,27 @@ impl Component for Climate {
         ];
         for (arg, name, field) in targets {
             if let Some(celsius) = action.args.get(&arg).and_then(ArgValue::as_number)
-                && !self.reads.contains(&field)
+                && self.assumes(field)
             {
                 update.attributes.push((name.into(), Some(celsius.into())));
             }
+        }
+        let words = [
+            (Arg::FanMode, attr::FAN_MODE, Field::FanMode),
+            (Arg::SwingMode, attr::SWING_MODE, Field::SwingMode),
+            (Arg::PresetMode, attr::PRESET_MODE, Field::Preset),
+        ];
+        for (arg, name, field) in words {
+            if let Some(word) = action.args.get(&arg).and_then(ArgValue::as_text)
+                && self.assumes(field)
+            {
+                update.attributes.push((name.into(), Some(word.into())));
+            }
+        }
+        if let Some(humidity) = action.args.get(&Arg::Humidity).and_then(ArgValue::as_number)
+            && self.assumes(Field::TargetHumidity)
+        {
+            update.attributes.push((attr::HUMIDITY.into(), Some(super::light_number(humidity))));
         }
         update
     }

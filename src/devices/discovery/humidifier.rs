@@ -1,5 +1,7 @@
 //! Humidifiers and dehumidifiers.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::entity_codec::{
     Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number,
 };
@@ -28,7 +30,10 @@ struct Humidifier {
     mode: Option<Command>,
     modes: Vec<String>,
     reset_mode: String,
-    optimistic: bool,
+    /// What the device does not report, or is said not to.
+    assumed: Vec<Field>,
+    /// What it does, as reported; shown while it is on.
+    action: Mutex<Option<&'static str>>,
 }
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
@@ -52,7 +57,11 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         Read::of(fields, "action_topic", "action_template", Field::Action, Undefined::Raw)?,
     ];
     let reports = reads.iter().flatten().any(|read| read.field == Field::State);
+    fields.together("mode_command_topic", "modes")?;
     let mode = fields.command("mode_command_topic", "mode_command_template")?;
+    let optimistic = fields.flag("optimistic", false)?;
+    let reported = |field| reads.iter().flatten().any(|read| read.field == field);
+    let assumed = [Field::State, Field::Target, Field::Mode];
     let component = Humidifier {
         command: fields.need_command("command_topic", "command_template")?,
         payload_on: fields.text_or("payload_on", "ON")?,
@@ -63,9 +72,17 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         modes: if mode.is_some() { fields.list("modes")?.unwrap_or_default() } else { Vec::new() },
         mode,
         reset_mode: fields.text_or("payload_reset_mode", "None")?,
-        optimistic: !reports || fields.flag("optimistic", false)?,
+        assumed: assumed.into_iter().filter(|field| optimistic || !reported(*field)).collect(),
+        action: Mutex::default(),
     };
     let (min, max) = component.range;
+    if min < 0.0 || min >= max || max > 100.0 {
+        return Err(Refusal::Wrong {
+            key: "min_humidity".into(),
+            value: format!("{min} to {max}"),
+            expected: "a range within 0 to 100".into(),
+        });
+    }
     let humidity = ArgSpec::required(Arg::Humidity, ArgKind::Number { min, max, step: 1.0 });
     let mut actions = vec![
         ActionSpec::new(Verb::TurnOn),
@@ -78,6 +95,17 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     }
     let codec = EntityCodec::shared(common, reads, component);
     Ok(Built { codec, actions, reports_state: reports, initial: Update::default() })
+}
+
+impl Humidifier {
+    fn action(&self) -> std::sync::MutexGuard<'_, Option<&'static str>> {
+        self.action.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a device does, as it is shown: one that is off does nothing.
+fn shown_action(action: &'static str, value: Option<&str>) -> &'static str {
+    if value == Some("on") { action } else { "off" }
 }
 
 impl Component for Humidifier {
@@ -113,11 +141,31 @@ impl Component for Humidifier {
                 }
                 view.put(attr::CURRENT_HUMIDITY, value.round_ties_even() as i64);
             }
-            Field::Action if text == "None" => view.clear("action"),
-            Field::Action if ACTIONS.contains(&text) => view.put("action", text),
-            Field::Action => return Err(bad("action", text, ACTIONS.join(", "))),
+            Field::Action if text == "None" => {}
+            Field::Action => match ACTIONS.iter().find(|action| **action == text) {
+                Some(action) => {
+                    *self.action() = Some(action);
+                    let shown = shown_action(action, view.value());
+                    view.put("action", shown);
+                }
+                None => return Err(bad("action", text, ACTIONS.join(", "))),
+            },
         }
         Ok(())
+    }
+
+    fn settle(&self, view: &mut View<'_, '_>) {
+        // What was reported is shown again when the device is on again; that is no new report.
+        let Some(action) = *self.action() else { return };
+        let shown = shown_action(action, view.value());
+        if view.attribute("action").and_then(serde_json::Value::as_str) != Some(shown) {
+            view.update.recalled.push(("action".into(), Some(shown.into())));
+        }
+    }
+
+    fn inherit(&self, before: &Self) {
+        let known = *before.action();
+        *self.action() = known;
     }
 
     fn encode(&self, action: &Action, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
@@ -125,7 +173,7 @@ impl Component for Humidifier {
             (Verb::TurnOn, ..) => out.send(&self.command, self.payload_on.as_str(), &[]),
             (Verb::TurnOff, ..) => out.send(&self.command, self.payload_off.as_str(), &[]),
             (Verb::SetHumidity, Some(ArgValue::Number(humidity)), ..) => {
-                out.send(&self.target, humidity.round_ties_even() as i64, &[])
+                out.send(&self.target, humidity.trunc() as i64, &[])
             }
             (Verb::SetMode, _, Some(ArgValue::Text(mode)), Some(command)) => {
                 out.send(command, mode.as_str(), &[])
@@ -135,9 +183,25 @@ impl Component for Humidifier {
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
-        match action.verb {
-            Verb::TurnOn if self.optimistic => Update::value("on"),
-            Verb::TurnOff if self.optimistic => Update::value("off"),
+        let field = match action.verb {
+            Verb::SetHumidity => Field::Target,
+            Verb::SetMode => Field::Mode,
+            _ => Field::State,
+        };
+        if !self.assumed.contains(&field) {
+            return Update::default();
+        }
+        let attribute = |name: &'static str, value: serde_json::Value| Update {
+            attributes: vec![(name.into(), Some(value))],
+            ..Update::default()
+        };
+        match (action.verb, action.args.get(&Arg::Humidity), action.args.get(&Arg::Mode)) {
+            (Verb::TurnOn, ..) => Update::value("on"),
+            (Verb::TurnOff, ..) => Update::value("off"),
+            (Verb::SetHumidity, Some(ArgValue::Number(humidity)), _) => {
+                attribute(attr::HUMIDITY, (*humidity as i64).into())
+            }
+            (Verb::SetMode, _, Some(ArgValue::Text(mode))) => attribute(attr::MODE, mode.as_str().into()),
             _ => Update::default(),
         }
     }

@@ -39,6 +39,7 @@ mod siren;
 mod stateless;
 mod switch;
 mod text;
+mod thermometer;
 mod topic;
 mod trust;
 mod update;

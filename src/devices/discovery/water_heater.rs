@@ -1,22 +1,28 @@
 //! Water heaters: a mode, a target and a current temperature, perhaps a power switch.
 
-use super::climate::{Field, Unit, degrees, read};
+use super::climate::{Field, read};
 use super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, View, bad};
 use super::fields::{Command, Fields, Refusal};
+use super::thermometer::{Thermometer, degrees};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, State, Update, Verb, attr};
 
 const MODES: &[&str] = &["eco", "electric", "gas", "heat_pump", "high_demand", "performance", "off"];
 
+/// How many degrees Celsius a water heater that does not report its target starts at.
+const COLDEST: f64 = 43.3;
+
 struct WaterHeater {
-    unit: Unit,
+    thermometer: Thermometer,
     mode: Option<Command>,
     modes: Vec<String>,
     temperature: Option<Command>,
     power: Option<Command>,
     payload_on: String,
     payload_off: String,
-    optimistic: bool,
+    /// Whether the mode and the temperature are taken to be as they were asked for.
+    assumes_mode: bool,
+    assumes_temperature: bool,
 }
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
@@ -25,20 +31,23 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         read(fields, "temperature_state_topic", "temperature_state_template", Field::Temperature)?,
         read(fields, "current_temperature_topic", "current_temperature_template", Field::CurrentTemperature)?,
     ];
-    let reports = reads.iter().flatten().any(|read| read.field == Field::Mode);
-    let unit = Unit::read(fields)?;
-    let (min, max, step) = unit.range(fields, 43.3, 60.0)?;
+    let reads_field = |field| reads.iter().flatten().any(|read| read.field == field);
+    let (reports, reports_temperature) = (reads_field(Field::Mode), reads_field(Field::Temperature));
+    let optimistic = fields.flag("optimistic", false)?;
+    let thermometer = Thermometer::read(fields)?;
+    let (min, max, step) = thermometer.range(fields, 43.3, 60.0)?;
     let modes =
         fields.list("modes")?.unwrap_or_else(|| MODES.iter().map(|mode| (*mode).to_owned()).collect());
     let component = WaterHeater {
-        unit,
+        thermometer,
         mode: fields.command("mode_command_topic", "mode_command_template")?,
         modes,
         temperature: fields.command("temperature_command_topic", "temperature_command_template")?,
         power: fields.command("power_command_topic", "power_command_template")?,
         payload_on: fields.text_or("payload_on", "ON")?,
         payload_off: fields.text_or("payload_off", "OFF")?,
-        optimistic: !reports || fields.flag("optimistic", false)?,
+        assumes_mode: optimistic || !reports,
+        assumes_temperature: optimistic || !reports_temperature,
     };
     let mut actions = Vec::new();
     if component.power.is_some() {
@@ -53,8 +62,16 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         let kind = ArgKind::Choice(component.modes.clone());
         actions.push(ActionSpec::new(Verb::SetMode).with(ArgSpec::required(Arg::Mode, kind)));
     }
+    let mut initial = Update::default();
+    if component.assumes_mode {
+        initial = mode_update("off");
+    }
+    if component.assumes_temperature && component.temperature.is_some() {
+        let start = fields.number("initial")?.map_or(COLDEST, |value| thermometer.celsius(value));
+        initial.attributes.push((attr::TEMPERATURE.into(), Some(start.into())));
+    }
     let codec = EntityCodec::shared(common, reads, component);
-    Ok(Built { codec, actions, reports_state: reports, initial: Update::default() })
+    Ok(Built { codec, actions, reports_state: reports, initial })
 }
 
 impl Component for WaterHeater {
@@ -62,8 +79,8 @@ impl Component for WaterHeater {
 
     fn apply(&self, field: Field, text: &str, view: &mut View<'_, '_>) -> Result<(), Fault> {
         match field {
-            Field::Temperature => degrees(attr::TEMPERATURE, text, self.unit, view),
-            Field::CurrentTemperature => degrees(attr::CURRENT_TEMPERATURE, text, self.unit, view),
+            Field::Temperature => degrees(attr::TEMPERATURE, text, self.thermometer, view),
+            Field::CurrentTemperature => degrees(attr::CURRENT_TEMPERATURE, text, self.thermometer, view),
             _ if text.is_empty() => Ok(()),
             _ if text == "None" => {
                 view.set_unknown();
@@ -85,7 +102,7 @@ impl Component for WaterHeater {
             (Verb::TurnOff, Some(power), ..) => out.send(power, self.payload_off.as_str(), &[]),
             (Verb::SetTemperature, _, Some(command), _) => {
                 let celsius = action.args.get(&Arg::Temperature).and_then(ArgValue::as_number).unwrap_or(0.0);
-                out.send(command, self.unit.device(celsius), &[])
+                out.send(command, self.thermometer.device(celsius), &[])
             }
             (Verb::SetMode, _, _, Some(command)) => {
                 let mode = action.args.get(&Arg::Mode).and_then(ArgValue::as_text).unwrap_or_default();
@@ -96,9 +113,22 @@ impl Component for WaterHeater {
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
-        match (action.verb, action.args.get(&Arg::Mode)) {
-            (Verb::SetMode, Some(ArgValue::Text(mode))) if self.optimistic => Update::value(mode.clone()),
+        match (action.verb, action.args.get(&Arg::Mode), action.args.get(&Arg::Temperature)) {
+            (Verb::SetMode, Some(ArgValue::Text(mode)), _) if self.assumes_mode => mode_update(mode),
+            (Verb::SetTemperature, _, Some(ArgValue::Number(celsius))) if self.assumes_temperature => {
+                Update {
+                    attributes: vec![(attr::TEMPERATURE.into(), Some((*celsius).into()))],
+                    ..Update::default()
+                }
+            }
             _ => Update::default(),
         }
     }
+}
+
+/// The mode is the state, and an attribute.
+fn mode_update(mode: &str) -> Update {
+    let mut update = Update::value(mode.to_owned());
+    update.attributes.push(("operation_mode".into(), Some(mode.into())));
+    update
 }
