@@ -77,10 +77,11 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         let needed = needed && code != Code::None;
         let text = ArgKind::Text { max_chars: MAX_CODE };
         let spec = ActionSpec::new(*verb);
-        actions.push(match (&code, needed) {
-            (Code::None, _) => spec,
-            (_, true) => spec.with(ArgSpec::required(Arg::Code, text)),
-            (_, false) => spec.with(ArgSpec::optional(Arg::Code, text)),
+        // Home Assistant asks for a code also where the announcement names none, and takes any; here such a panel can
+        // be used without, and takes what it is given.
+        actions.push(match needed {
+            true => spec.with(ArgSpec::required(Arg::Code, text)),
+            false => spec.with(ArgSpec::optional(Arg::Code, text)),
         });
         let _ = feature;
         payloads.push((*verb, fields.text_or(key, default)?, needed));

@@ -63,6 +63,8 @@ struct Cover {
     reports_state: bool,
     reports_position: bool,
     optimistic: bool,
+    /// Whether the tilt is taken to be as it was asked for.
+    assumes_tilt: bool,
     vars: Vec<(&'static str, Engine)>,
 }
 
@@ -80,7 +82,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         Read::of(fields, "state_topic", "value_template", Field::State, Undefined::Raw)?,
     ];
     let reports = |field| reads.iter().flatten().any(|read| read.field == field);
-    let (position, state) = (reports(Field::Position), reports(Field::State));
+    let (position, state, tilt) = (reports(Field::Position), reports(Field::State), reports(Field::Tilt));
     let set_position = fields.command("set_position_topic", "set_position_template")?;
     if set_position.is_some() && !position {
         return Err(Refusal::Missing("position_topic (set_position_topic needs it)".into()));
@@ -112,7 +114,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         },
         reports_state: state,
         reports_position: position,
-        optimistic: (!state && !position) || fields.flag("optimistic", false)?,
+        optimistic: (!state && !position && !tilt) || fields.flag("optimistic", false)?,
+        assumes_tilt: !tilt || fields.flag("tilt_optimistic", false)?,
         vars: vars.map(|(name, number)| (name, Engine::from(number as i64))).to_vec(),
     };
     let actions = component.actions();
@@ -166,6 +169,9 @@ impl Cover {
             }
             None => number(attr::CURRENT_POSITION, text)?,
         };
+        if self.range.open == self.range.closed {
+            return Err(bad(attr::CURRENT_POSITION, text, "open and closed at different positions"));
+        }
         let percent = self.range.percent(value);
         view.put(attr::CURRENT_POSITION, percent as i64);
         if !self.reports_state {
@@ -175,6 +181,7 @@ impl Cover {
     }
 
     fn tilt_value(&self, value: f64, view: &mut View<'_, '_>) -> Result<(), Fault> {
+        let value = value.round_ties_even();
         let (low, high) = (self.tilt_range.closed, self.tilt_range.open);
         if value < low.min(high) || value > low.max(high) {
             return Err(bad(attr::CURRENT_TILT_POSITION, &value.to_string(), format!("{low} to {high}")));
@@ -277,14 +284,23 @@ impl Component for Cover {
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
-        let (Verb::Open | Verb::Close | Verb::SetPosition) = action.verb else { return Update::default() };
-        if !self.optimistic {
-            return Update::default();
+        let argument = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_number).unwrap_or(0.0);
+        let tilt = match action.verb {
+            Verb::OpenTilt => Some(self.tilt_range.percent(self.tilt_opened as f64)),
+            Verb::CloseTilt => Some(self.tilt_range.percent(self.tilt_closed as f64)),
+            Verb::SetTiltPosition => Some(argument(Arg::TiltPosition)),
+            _ => None,
+        };
+        if let Some(percent) = tilt.filter(|_| self.assumes_tilt) {
+            let shown = (attr::CURRENT_TILT_POSITION.into(), Some((percent as i64).into()));
+            return Update { attributes: vec![shown], ..Update::default() };
         }
         let percent = match action.verb {
+            _ if !self.optimistic => return Update::default(),
             Verb::Open => 100.0,
             Verb::Close => 0.0,
-            _ => action.args.get(&Arg::Position).and_then(ArgValue::as_number).unwrap_or(0.0),
+            Verb::SetPosition => argument(Arg::Position),
+            _ => return Update::default(),
         };
         let mut update = Update::value(if percent == 0.0 { "closed" } else { "open" });
         if self.reports_position || self.set_position.is_some() {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad};
-use super::fields::{Command, Fields, Refusal};
+use super::fields::{Command, Fields, Refusal, number_of, text_of};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::devices::template::{Template, Value as Engine};
 use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, State, Update, Verb};
@@ -16,6 +16,9 @@ struct Siren {
     payload_off: String,
     state_on: String,
     state_off: String,
+    tones: Vec<String>,
+    duration: bool,
+    volume: bool,
     optimistic: bool,
 }
 
@@ -33,27 +36,29 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         state_off: fields.text_or("state_off", &payload_off)?,
         payload_on,
         payload_off,
+        tones: fields.list("available_tones")?.unwrap_or_default(),
+        duration: fields.flag("support_duration", true)?,
+        volume: fields.flag("support_volume_set", true)?,
         optimistic: !reports || fields.flag("optimistic", false)?,
     };
     let mut on = ActionSpec::new(Verb::TurnOn);
-    if let Some(tones) = fields.list("available_tones")?
-        && !tones.is_empty()
-    {
-        on = on.with(ArgSpec::optional(Arg::Tone, ArgKind::Choice(tones)));
+    if !component.tones.is_empty() {
+        on = on.with(ArgSpec::optional(Arg::Tone, ArgKind::Choice(component.tones.clone())));
     }
-    if fields.flag("support_duration", true)? {
+    if component.duration {
         let duration = ArgKind::Number { min: 1.0, max: 3600.0, step: 1.0 };
         on = on.with(ArgSpec::optional(Arg::Duration, duration));
     }
-    if fields.flag("support_volume_set", true)? {
+    if component.volume {
         on = on.with(ArgSpec::optional(Arg::VolumePct, ArgKind::percent()));
     }
+    // Silent until it is told otherwise.
+    let initial = if component.optimistic { Update::value("off") } else { Update::default() };
     Ok(Built {
         codec: EntityCodec::shared(common, vec![read], component),
         actions: vec![on, ActionSpec::new(Verb::TurnOff)],
         reports_state: reports,
-        // Silent until it is told otherwise.
-        initial: if reports { Update::default() } else { Update::value("off") },
+        initial,
     })
 }
 
@@ -70,6 +75,29 @@ impl Siren {
         }
         Ok(())
     }
+
+    /// An attribute of the state's JSON: `None` where the siren has no such thing.
+    fn attribute(&self, name: &str, value: &Value) -> Result<Option<Value>, Fault> {
+        let number = || value.as_bool().map(f64::from).or_else(|| number_of(value));
+        let wrong = |expected: &str| Err(bad(name, &value.to_string(), expected));
+        let (known, value) = match name {
+            "tone" => match text_of(value) {
+                Some(tone) if self.tones.is_empty() => (false, Value::from(tone)),
+                Some(tone) if self.tones.contains(&tone) => (true, Value::from(tone)),
+                _ => return wrong("one of its tones"),
+            },
+            "duration" => match number() {
+                Some(seconds) if seconds >= 0.0 => (self.duration, Value::from(seconds as i64)),
+                _ => return wrong("seconds"),
+            },
+            "volume_level" => match number() {
+                Some(level) if (0.0..=1.0).contains(&level) => (self.volume, Value::from(level)),
+                _ => return wrong("0 to 1"),
+            },
+            _ => return wrong("no such attribute"),
+        };
+        Ok(known.then_some(value))
+    }
 }
 
 impl Component for Siren {
@@ -81,17 +109,20 @@ impl Component for Siren {
         }
         let object = text.starts_with('{').then(|| view.json(text).map(|json| json.into_owned())).flatten();
         let Some(Value::Object(object)) = object else { return self.word(text, view) };
-        for name in ["tone", "duration", "volume_level"] {
-            match object.get(name) {
-                None => {}
-                Some(Value::Null) => view.clear(name),
-                Some(value) => view.put(name, value.clone()),
+        if let Some(word) = object.get("state").and_then(text_of) {
+            // A state of another word leaves the rest of the message as it is.
+            let _ = self.word(&word, view);
+        }
+        // All attributes or none: a message that is wrong in one is not trusted in another.
+        let given = object.iter().filter(|(name, _)| *name != "state");
+        let read: Result<Vec<_>, Fault> =
+            given.map(|(name, value)| Ok((name.clone(), self.attribute(name, value)?))).collect();
+        for (name, value) in read? {
+            if let Some(value) = value {
+                view.put(name, value);
             }
         }
-        match object.get("state").and_then(super::fields::text_of) {
-            Some(word) => self.word(&word, view),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn encode(&self, action: &Action, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
@@ -128,10 +159,23 @@ impl Component for Siren {
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
-        match action.verb {
-            Verb::TurnOn if self.optimistic => Update::value("on"),
-            Verb::TurnOff if self.optimistic => Update::value("off"),
-            _ => Update::default(),
+        if !self.optimistic {
+            return Update::default();
         }
+        let mut update = match action.verb {
+            Verb::TurnOn => Update::value("on"),
+            Verb::TurnOff => Update::value("off"),
+            _ => return Update::default(),
+        };
+        for (arg, value) in &action.args {
+            let shown = match (arg, value) {
+                (Arg::Tone, ArgValue::Text(tone)) => ("tone", tone.as_str().into()),
+                (Arg::Duration, ArgValue::Number(seconds)) => ("duration", (*seconds as i64).into()),
+                (Arg::VolumePct, ArgValue::Number(percent)) => ("volume_level", (percent / 100.0).into()),
+                _ => continue,
+            };
+            update.attributes.push((shown.0.into(), Some(shown.1)));
+        }
+        update
     }
 }

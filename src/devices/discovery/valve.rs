@@ -6,7 +6,7 @@ use super::cover::Range;
 use super::entity_codec::{
     Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number,
 };
-use super::fields::{Command, Fields, Refusal};
+use super::fields::{Command, Fields, Refusal, text_of};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::devices::template::Value as Engine;
 use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, State, Update, Verb, attr};
@@ -90,20 +90,56 @@ impl Valve {
         actions
     }
 
-    fn position(&self, value: f64, view: &mut View<'_, '_>) {
-        let percent = self.range.percent(value);
-        view.put(attr::CURRENT_POSITION, percent as i64);
-        view.set(if percent == 0.0 { "closed" } else { "open" });
+    /// What a word of the device means.
+    fn word(&self, text: &str) -> Option<&'static str> {
+        self.words.iter().find(|(word, _)| word == text).map(|(_, state)| *state)
     }
 
-    fn word(&self, text: &str, view: &mut View<'_, '_>) -> bool {
-        match self.words.iter().find(|(word, _)| word == text) {
-            Some((_, state)) => view.set(*state),
-            None => return false,
+    /// A valve of words.
+    fn by_word(&self, text: &str, view: &mut View<'_, '_>) -> Result<(), Fault> {
+        match self.word(text) {
+            Some(state) => view.set(state),
+            None if text == "None" => view.set_unknown(),
+            None => return Err(bad("state", text, "one of the valve's states")),
         }
-        true
+        Ok(())
+    }
+
+    /// A valve of positions: whether it is open follows from the position, and words only say that it moves.
+    fn by_position(
+        &self,
+        position: Option<&str>,
+        state: Option<&str>,
+        view: &mut View<'_, '_>,
+    ) -> Result<(), Fault> {
+        let moving = state.and_then(|state| self.word(state)).filter(|state| MOVING.contains(state));
+        let was_moving = view.value().filter(|value| MOVING.contains(value)).is_some();
+        if state == Some("None") && moving.is_none() {
+            view.clear(attr::CURRENT_POSITION);
+            if !was_moving {
+                view.set_unknown();
+            }
+            return Ok(());
+        }
+        if let Some(state) = moving {
+            view.set(state);
+        }
+        // The text is the position and the state at once, where it is no JSON.
+        if moving.is_some() && position == state {
+            return Ok(());
+        }
+        let text = position.ok_or_else(|| bad(attr::CURRENT_POSITION, "null", "a number"))?;
+        let percent = self.range.percent(number(attr::CURRENT_POSITION, text)?);
+        view.put(attr::CURRENT_POSITION, percent as i64);
+        if moving.is_none() && (!was_moving || [0.0, 100.0].contains(&percent)) {
+            view.set(if percent == 0.0 { "closed" } else { "open" });
+        }
+        Ok(())
     }
 }
+
+/// States of a valve on its way: they last until it has arrived at an end.
+const MOVING: &[&str] = &["opening", "closing"];
 
 impl Component for Valve {
     type Field = ();
@@ -113,23 +149,21 @@ impl Component for Valve {
             return Ok(());
         }
         let object = text.starts_with('{').then(|| view.json(text).map(|json| json.into_owned())).flatten();
-        if let Some(Value::Object(object)) = &object {
-            if let Some(value) = object.get("position").and_then(super::fields::number_of) {
-                self.position(value, view);
-            }
-            if let Some(state) = object.get("state").and_then(Value::as_str) {
-                self.word(state, view);
-            }
-            return Ok(());
+        let Some(Value::Object(object)) = &object else {
+            return match self.positions {
+                true => self.by_position(Some(text), Some(text), view),
+                false => self.by_word(text, view),
+            };
+        };
+        let part = |name: &str| object.get(name).and_then(text_of);
+        let needed = if self.positions { "position" } else { "state" };
+        if !object.contains_key(needed) {
+            return Err(bad(needed, text, "a value in the JSON"));
         }
-        if text == "None" {
-            view.set_unknown();
-        } else if self.positions && text.trim().parse::<f64>().is_ok() {
-            self.position(number(attr::CURRENT_POSITION, text)?, view);
-        } else if !self.word(text, view) {
-            return Err(bad("state", text, "one of the valve's states"));
+        match self.positions {
+            true => self.by_position(part("position").as_deref(), part("state").as_deref(), view),
+            false => self.by_word(&part("state").unwrap_or_default(), view),
         }
-        Ok(())
     }
 
     fn encode(&self, action: &Action, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
@@ -156,11 +190,19 @@ impl Component for Valve {
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
-        match action.verb {
-            Verb::Open if self.optimistic => Update::value("open"),
-            Verb::Close if self.optimistic => Update::value("closed"),
-            _ => Update::default(),
+        let position = action.args.get(&Arg::Position).and_then(ArgValue::as_number);
+        let percent = match action.verb {
+            _ if !self.optimistic => return Update::default(),
+            Verb::Open => 100.0,
+            Verb::Close => 0.0,
+            Verb::SetPosition => position.unwrap_or(0.0),
+            _ => return Update::default(),
+        };
+        let mut update = Update::value(if percent == 0.0 { "closed" } else { "open" });
+        if self.positions {
+            update.attributes.push((attr::CURRENT_POSITION.into(), Some((percent as i64).into())));
         }
+        update
     }
 
     fn vars(&self) -> &[(&'static str, Engine)] {
