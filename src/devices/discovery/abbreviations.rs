@@ -29,7 +29,7 @@ impl Table {
         entries.get(at).map(|(_, full)| *full)
     }
 
-    /// Replaces short keys of one object. A full name that is there already wins over its abbreviation.
+    /// Replaces short keys of one object. Where both forms are there the short one counts, as in Home Assistant.
     pub fn expand(self, object: Map<String, Value>) -> Map<String, Value> {
         let mut expanded = Map::with_capacity(object.len());
         let mut short = Vec::new();
@@ -42,7 +42,7 @@ impl Table {
             }
         }
         for (full, value) in short {
-            expanded.entry(full).or_insert(value);
+            expanded.insert(full.to_owned(), value);
         }
         expanded
     }
@@ -363,7 +363,7 @@ mod tests {
         let expanded = Table::Entity.expand(object.as_object().unwrap().clone());
         assert_eq!(
             Value::Object(expanded),
-            json!({"STAT_T": "b", "command_topic": "full", "state_topic": "a"})
+            json!({"STAT_T": "b", "command_topic": "short", "state_topic": "a"})
         );
     }
 }

@@ -1,5 +1,6 @@
 //! Names and ids as Home Assistant builds them.
 
+use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -11,26 +12,40 @@ fn own_name(fields: Fields<'_>, component: &str) -> Result<Option<String>, Refus
     if let Some(name) = fields.nullable("name")? {
         return Ok(name.filter(|name| !name.trim().is_empty()));
     }
-    if let Some(class) = fields.nullable("device_class")?.flatten() {
-        return Ok(Some(class_name(&class)));
+    if NAMED_BY_CLASS.contains(&component)
+        && let Some(class) = fields.nullable("device_class")?.flatten()
+    {
+        return Ok(Some(class_name(component, &class.to_lowercase())));
     }
-    Ok(Some(format!("MQTT {}", kind_name(component))))
+    // A tracker is its device.
+    Ok((component != "device_tracker").then(|| kind_name(fields, component)))
 }
 
-/// `light` as in "MQTT Light".
-fn kind_name(component: &str) -> String {
-    match component {
-        "alarm_control_panel" => "Alarm".into(),
-        "device_tracker" => "Device tracker".into(),
-        "binary_sensor" => "Binary sensor".into(),
-        "water_heater" => "Water heater".into(),
-        "lawn_mower" => "Lawn mower".into(),
-        other => capitalized(other),
-    }
+/// Components whose entities are called by their class where they have no name.
+const NAMED_BY_CLASS: &[&str] = &["binary_sensor", "button", "event", "number", "sensor", "update"];
+
+/// What Home Assistant calls an entity of a component without a name.
+fn kind_name(fields: Fields<'_>, component: &str) -> String {
+    let schema = fields.map.get("schema").and_then(Value::as_str).unwrap_or_default().to_lowercase();
+    let kind = match (component, schema.as_str()) {
+        ("alarm_control_panel", _) => "Alarm".into(),
+        ("binary_sensor", _) => "Binary sensor".into(),
+        ("climate", _) => "HVAC".into(),
+        ("device_tracker", _) => "Device tracker".into(),
+        ("lawn_mower", _) => "Lawn Mower".into(),
+        ("light", "json") => "JSON Light".into(),
+        ("light", "template") => "Template Light".into(),
+        ("light", _) => "LightEntity".into(),
+        ("notify", _) => "notify".into(),
+        ("vacuum", _) => "State Vacuum".into(),
+        ("water_heater", _) => "Water Heater".into(),
+        (other, _) => capitalized(other),
+    };
+    format!("MQTT {kind}")
 }
 
 /// The name that Home Assistant shows for a device class without a name.
-fn class_name(class: &str) -> String {
+fn class_name(component: &str, class: &str) -> String {
     match class {
         "pm1" => "PM1".into(),
         "pm10" => "PM10".into(),
@@ -38,12 +53,12 @@ fn class_name(class: &str) -> String {
         "pm4" => "PM4".into(),
         "aqi" => "Air quality index".into(),
         "ph" => "pH".into(),
-        "sound" => "Sound".into(),
-        "volatile_organic_compounds" => "VOCs".into(),
-        "volatile_organic_compounds_parts" => "VOCs parts".into(),
-        "data_rate" => "Data rate".into(),
-        "tv" => "TV".into(),
-        "garage_door" => "Garage door".into(),
+        "battery_charging" => "Charging".into(),
+        "energy_distance" => "Energy per distance".into(),
+        "energy_storage" => "Stored energy".into(),
+        "enum" if component == "sensor" => "MQTT Sensor".into(),
+        "monetary" => "Monetary balance".into(),
+        "volume_storage" => "Stored volume".into(),
         other => capitalized(&other.replace('_', " ")),
     }
 }
@@ -69,7 +84,7 @@ impl Names {
             (Some(device), Some(own)) => format!("{device} {own}"),
             (Some(device), None) => device.clone(),
             (None, Some(own)) => own.clone(),
-            (None, None) => format!("MQTT {}", kind_name(component)),
+            (None, None) => kind_name(fields, component),
         };
         let shown = match (&device, &own) {
             (Some(device), Some(own)) if own == device || starts_with_words(own, device) => own.clone(),
