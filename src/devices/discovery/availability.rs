@@ -16,7 +16,12 @@ enum Mode {
     Latest,
     All,
     Any,
+    /// Every topic that said anything; not of the protocol, for our own readers of native announcements.
+    Heard,
 }
+
+/// Key of our own readers of native announcements for [`Mode::Heard`].
+pub(super) const HEARD: &str = "availability of all heard";
 
 /// Availability topics and what was last heard on each.
 #[derive(Debug)]
@@ -43,6 +48,7 @@ impl AvailabilityReader {
         let mode = match fields.choice("availability_mode", &["latest", "all", "any"], "latest")?.as_str() {
             "all" => Mode::All,
             "any" => Mode::Any,
+            _ if fields.has(HEARD) => Mode::Heard,
             _ => Mode::Latest,
         };
         let single = fields.subscribe("availability_topic")?;
@@ -89,11 +95,13 @@ impl AvailabilityReader {
         let source = self.topics.iter().find(|source| source.topic == topic)?;
         let online = source.online(payload, scope)?;
         source.heard.store(if online { 2 } else { 1 }, Ordering::Relaxed);
-        let mut flags = self.topics.iter().map(|source| source.heard.load(Ordering::Relaxed) == 2);
+        let heard = || self.topics.iter().map(|source| source.heard.load(Ordering::Relaxed));
+        let mut flags = heard().map(|heard| heard == 2);
         let online = match self.mode {
             Mode::Latest => online,
             Mode::All => flags.all(|flag| flag),
             Mode::Any => flags.any(|flag| flag),
+            Mode::Heard => heard().filter(|heard| *heard != 0).all(|heard| heard == 2),
         };
         self.last.store(if online { 2 } else { 1 }, Ordering::Relaxed);
         Some(self.current())

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::classes::{binary_class, class};
 use super::{Native, announced, keys};
+use crate::devices::discovery::availability::HEARD;
 use crate::devices::discovery::message::Announced;
 
 /// Bit of an exposed feature's access: it can be set.
@@ -95,7 +96,8 @@ impl Device<'_> {
                     "value_template": "{{ value_json.state if value_json is mapping else value }}",
                 },
             ],
-            "availability_mode": "latest",
+            // The bridge being online says nothing about a device that is not.
+            HEARD: true,
             "device": {
                 "identifiers": [format!("zigbee2mqtt_{}", self.ieee)],
                 "name": self.name,
