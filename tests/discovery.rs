@@ -3,6 +3,8 @@
 mod common;
 
 mod discovery {
+    mod announced_wrong;
+    mod as_home_assistant;
     mod bugs;
     mod commands;
     mod corpus;

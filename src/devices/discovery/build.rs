@@ -53,6 +53,7 @@ pub(super) fn make(
     shown_name: &str,
     source: &str,
 ) -> Result<Made, Refusal> {
+    check_common(fields)?;
     let mut common = Common::read(fields, component, id.as_str(), shown_name)?;
     let category = category(fields, component)?;
     let device_class = fields.nullable("device_class")?.flatten().map(|class| class.to_lowercase());
@@ -119,6 +120,53 @@ fn component_build(fields: Fields<'_>, common: Common, component: &str) -> Resul
         "water_heater" => water_heater::build(fields, common),
         other => Err(Refusal::UnknownComponent(other.to_owned())),
     }
+}
+
+/// Known keys that every component may have and that mean nothing here: wrong ones refuse the message all the same.
+fn check_common(fields: Fields<'_>) -> Result<(), Refusal> {
+    let wrong = |key: &str, value: &Value, expected: &str| {
+        let value: String = value.to_string().chars().take(80).collect();
+        Err(Refusal::Wrong { key: key.into(), value, expected: expected.into() })
+    };
+    fields.text("unique_id")?;
+    fields.flag("retain", false)?;
+    if let Some(icon) = fields.map.get("icon").filter(|icon| text_of(icon).is_none_or(|it| !it.contains(':')))
+    {
+        return wrong("icon", icon, "prefix:name");
+    }
+    if let Some(picture) =
+        fields.map.get("entity_picture").filter(|picture| !is_url(picture, &["http", "https"]))
+    {
+        return wrong("entity_picture", picture, "an address of the web");
+    }
+    if let Some(device) = fields.map.get("device") {
+        let Some(block) = device.as_object().filter(|block| device_id(block).is_some()) else {
+            return wrong("device", device, "identifiers or connections");
+        };
+        let schemes = ["http", "https", "homeassistant"];
+        if let Some(url) = block.get("configuration_url").filter(|url| !is_url(url, &schemes)) {
+            return wrong("device.configuration_url", url, "an address");
+        }
+        let named =
+            ["name", "manufacturer", "model", "model_id", "hw_version", "sw_version", "suggested_area"];
+        if let Some(key) =
+            named.into_iter().find(|key| block.get(*key).is_some_and(|it| text_of(it).is_none()))
+        {
+            return wrong(key, block.get(key).unwrap_or(&Value::Null), "text");
+        }
+    }
+    match fields.map.get("origin") {
+        Some(origin) if origin.get("name").and_then(text_of).is_none() => {
+            wrong("origin", origin, "an object with a name")
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn is_url(value: &Value, schemes: &[&str]) -> bool {
+    let parts = value.as_str().and_then(|url| url.split_once("://"));
+    parts
+        .is_some_and(|(scheme, rest)| schemes.contains(&scheme) && !rest.is_empty() && !rest.starts_with('/'))
 }
 
 /// `config` and `diagnostic` entities get no tools; neither do those that are off by default.

@@ -26,7 +26,9 @@ pub(super) struct Common {
 
 impl Common {
     pub fn read(fields: Fields<'_>, component: &str, entity_id: &str, name: &str) -> Result<Self, Refusal> {
-        let qos = match fields.int_or("qos", 0)? {
+        // Python counts true as one.
+        let flag = fields.map.get("qos").and_then(serde_json::Value::as_bool).map(i64::from);
+        let qos = match flag.map_or_else(|| fields.int_or("qos", 0), Ok)? {
             qos @ 0..=2 => qos as u8,
             other => {
                 return Err(Refusal::Wrong {
@@ -54,7 +56,7 @@ impl Common {
             return Ok(());
         }
         let time = |key: &str| -> Result<Option<Duration>, Refusal> {
-            Ok(fields.number(key)?.filter(|number| *number > 0.0).map(seconds))
+            Ok(fields.not_negative(key)?.filter(|number| *number > 0.0).map(seconds))
         };
         self.expiry.unavailable_after = time("expire_after")?;
         self.expiry.off_after = time("off_delay")?.filter(|_| component == "binary_sensor");

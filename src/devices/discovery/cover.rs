@@ -83,6 +83,17 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     ];
     let reports = |field| reads.iter().flatten().any(|read| read.field == field);
     let (position, state, tilt) = (reports(Field::Position), reports(Field::State), reports(Field::Tilt));
+    for (template, topic) in [
+        ("value_template", "state_topic"),
+        ("position_template", "position_topic"),
+        ("set_position_template", "set_position_topic"),
+        ("tilt_command_template", "tilt_command_topic"),
+        ("tilt_status_template", "tilt_status_topic"),
+    ] {
+        if fields.has(template) && !fields.has(topic) {
+            return Err(Refusal::Missing(format!("{topic} ({template} needs it)")));
+        }
+    }
     let set_position = fields.command("set_position_topic", "set_position_template")?;
     if set_position.is_some() && !position {
         return Err(Refusal::Missing("position_topic (set_position_topic needs it)".into()));

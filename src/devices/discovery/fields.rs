@@ -101,6 +101,14 @@ impl<'a> Fields<'a> {
         number_of(value).map(Some).ok_or_else(|| self.wrong(key, value, "a finite number"))
     }
 
+    /// A number that is not below zero.
+    pub fn not_negative(&self, key: &str) -> Result<Option<f64>, Refusal> {
+        match self.number(key)? {
+            Some(number) if number < 0.0 => Err(self.wrong(key, &Value::from(number), "at least 0")),
+            number => Ok(number),
+        }
+    }
+
     pub fn number_or(&self, key: &str, default: f64) -> Result<f64, Refusal> {
         Ok(self.number(key)?.unwrap_or(default))
     }
@@ -131,6 +139,15 @@ impl<'a> Fields<'a> {
             return Ok(text);
         }
         Err(self.wrong(key, &Value::from(text), &format!("one of {}", words.join(", "))))
+    }
+
+    /// One of `words`, in capital letters too.
+    pub fn choice_of_any_case(&self, key: &str, words: &[&str], default: &str) -> Result<String, Refusal> {
+        let text = self.text_or(key, default)?.to_lowercase();
+        match words.contains(&text.as_str()) {
+            true => Ok(text),
+            false => Err(self.wrong(key, &Value::from(text), &format!("one of {}", words.join(", ")))),
+        }
     }
 
     /// A topic to listen to; wildcards are legal.

@@ -38,6 +38,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
             expected: format!("a unit of {class}"),
         });
     }
+    fields.not_negative("suggested_display_precision")?;
     let options = fields.list("options")?;
     check_class(class.as_deref(), unit.as_deref(), options.as_deref(), fields)?;
     let numeric = unit.is_some()

@@ -20,10 +20,10 @@ pub(super) fn build_button(fields: Fields<'_>, common: Common) -> Result<Built, 
 }
 
 pub(super) fn build_scene(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
-    let command = fields.command("command_topic", "command_template")?;
+    let command = fields.need_command("command_topic", "command_template")?;
     let payload = fields.text("payload_on")?;
     // Without a payload there is nothing to send: the scene is known and cannot be activated.
-    Ok(built(common, command.zip(payload).map(|(command, payload)| (Verb::Activate, command, Some(payload)))))
+    Ok(built(common, payload.map(|payload| (Verb::Activate, command, Some(payload)))))
 }
 
 pub(super) fn build_notify(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {

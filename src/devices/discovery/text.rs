@@ -23,14 +23,14 @@ struct Text {
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
     let length = |key: &str, default: i64| -> Result<usize, Refusal> {
-        Ok(usize::try_from(fields.int_or(key, default)?).unwrap_or(0).min(255))
+        Ok(usize::try_from(fields.int_or(key, default)?).unwrap_or(0))
     };
     let (min, max) = (length("min", 0)?, length("max", 255)?);
-    if min > max {
+    if min > max || max > 255 {
         return Err(Refusal::Wrong {
             key: "min".into(),
             value: min.to_string(),
-            expected: format!("at most {max}"),
+            expected: format!("at most {max}, and that at most 255"),
         });
     }
     let pattern = match fields.text("pattern")? {
@@ -89,7 +89,8 @@ impl Form {
                 chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").err().map(|_| "YYYY-MM-DD".into())
             }
             Form::Time => {
-                chrono::NaiveTime::parse_from_str(text, "%H:%M:%S").err().map(|_| "HH:MM:SS".into())
+                let fits = |form| chrono::NaiveTime::parse_from_str(text, form).is_ok();
+                (!fits("%H:%M:%S") && !fits("%H:%M")).then(|| "HH:MM:SS or HH:MM".into())
             }
             Form::DateTime => chrono::DateTime::parse_from_rfc3339(text)
                 .err()

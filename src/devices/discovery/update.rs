@@ -42,6 +42,9 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
             Undefined::Ignore,
         )?,
     ];
+    if !fields.has("state_topic") {
+        return Err(Refusal::Missing("state_topic".into()));
+    }
     let payload = fields.nullable("payload_install")?.flatten();
     let command = match fields.command("command_topic", "command_template") {
         // zigbee2mqtt installs through its bridge, which is not ours to command: the versions are shown all the same.

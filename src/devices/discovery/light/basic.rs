@@ -9,7 +9,7 @@ use super::super::fields::{Command, Fields, Refusal};
 use super::basic_field::{Field, assumed, field};
 use super::color::{Color, Mode, round};
 use super::memory::{Memory, Reported};
-use super::{Abilities, Whites, Wish, brightness_out, effects};
+use super::{Abilities, Whites, Wish, brightness_out, brightness_scale, effects};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::devices::template::{Value as Engine, python_float};
 use crate::home::{Action, State, Update};
@@ -125,7 +125,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         command,
         payload_on: fields.text_or("payload_on", "ON")?,
         payload_off: fields.text_or("payload_off", "OFF")?,
-        scale: fields.number_or("brightness_scale", 255.0)?,
+        scale: brightness_scale(fields)?,
         reports_brightness: reports(Field::Brightness),
         reports_mode: reports(Field::Mode),
         assumed,

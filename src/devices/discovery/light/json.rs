@@ -8,7 +8,9 @@ use super::super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, 
 use super::super::fields::{Command, Fields, Refusal, number_of};
 use super::color::{Color, Mode, round};
 use super::memory::{Memory, dims};
-use super::{Abilities, Whites, Wish, brightness_in, brightness_out, effects, plain_number};
+use super::{
+    Abilities, Whites, Wish, brightness_in, brightness_out, brightness_scale, effects, plain_number,
+};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::home::{Action, State, Update};
 
@@ -36,8 +38,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         topic: fields.publish("command_topic")?.ok_or_else(|| Refusal::Missing("command_topic".into()))?,
         template: None,
     };
-    let read = Read::of(fields, "state_topic", "state_value_template", (), Undefined::Raw)?
-        .map(|read| Read { template: None, ..read });
+    // The JSON is read as it is; a template is a key of other schemas.
+    let read = Read::of(fields, "state_topic", "", (), Undefined::Raw)?;
     let reports = read.is_some();
     let only = match modes.as_slice() {
         [only] => Some(*only),
@@ -54,7 +56,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         command,
         whites,
         brightness,
-        scale: fields.number_or("brightness_scale", 255.0)?,
+        scale: brightness_scale(fields)?,
         effects: any_effect,
         flash: [fields.number_or("flash_time_short", 2.0)?, fields.number_or("flash_time_long", 10.0)?],
         optimistic: !reports || fields.flag("optimistic", false)?,

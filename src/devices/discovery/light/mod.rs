@@ -20,7 +20,7 @@ use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, Verb};
 pub use color::{Color, Mode};
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
-    match fields.choice("schema", &["basic", "default", "json", "template"], "basic")?.as_str() {
+    match fields.choice_of_any_case("schema", &["basic", "default", "json", "template"], "basic")?.as_str() {
         "json" => json::build(fields, common),
         "template" => template::build(fields, common),
         _ => basic::build(fields, common),
@@ -196,6 +196,18 @@ pub(super) fn plain_number(number: f64) -> Value {
         Value::from(number as i64)
     } else {
         Value::from(number)
+    }
+}
+
+/// The device's value for full brightness.
+fn brightness_scale(fields: Fields<'_>) -> Result<f64, Refusal> {
+    match fields.number_or("brightness_scale", 255.0)? {
+        scale if scale >= 1.0 => Ok(scale),
+        scale => Err(Refusal::Wrong {
+            key: "brightness_scale".into(),
+            value: scale.to_string(),
+            expected: "at least 1".into(),
+        }),
     }
 }
 
