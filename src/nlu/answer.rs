@@ -100,6 +100,16 @@ impl Asker<'_, '_> {
         {
             states.push(StateWord::Home);
         }
+        // "Is there smoke in the kitchen?"
+        let there = matches!(clause.question, Some(Word::Is | Word::Did | Word::Asks));
+        let sensed = [Class::Motion, Class::Presence, Class::Smoke, Class::Leak];
+        if states.is_empty()
+            && there
+            && clause.attributes.is_empty()
+            && clause.nps.iter().any(|np| sensed.iter().any(|class| np.has_class(*class)))
+        {
+            states.push(StateWord::Detected);
+        }
         states
     }
 

@@ -15,6 +15,9 @@ pub struct Noun {
     pub classes: Vec<Class>,
     /// Entities whose names hold what is special in the words of a kind: the "ceiling" of "ceiling light".
     pub special: Vec<usize>,
+    /// Entities that bear the word itself, where it is not the plain one of its kind: of several lights the one called
+    /// "chandelier".
+    pub called: Vec<usize>,
     pub text: String,
     pub plural: bool,
 }

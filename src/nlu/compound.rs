@@ -14,7 +14,10 @@ pub fn split(tokens: Vec<Token>, lexicon: &Lexicon, index: &HouseIndex) -> Vec<T
         return tokens;
     }
     let mut all = Vec::with_capacity(tokens.len());
-    for token in tokens {
+    for mut token in tokens {
+        if let Some(name) = of_whom(&token, lexicon, index) {
+            token.key = name;
+        }
         match parts(&token, lexicon, index) {
             Some((place, kind)) => {
                 let part = |key: String, gap| Token {
@@ -33,13 +36,21 @@ pub fn split(tokens: Vec<Token>, lexicon: &Lexicon, index: &HouseIndex) -> Vec<T
     all
 }
 
+/// "Rovers" of "Rover": a name of the house with the ending that says whose.
+fn of_whom(token: &Token, lexicon: &Lexicon, index: &HouseIndex) -> Option<String> {
+    let name = token.key.strip_suffix('s').filter(|name| name.len() >= PART)?;
+    let unknown = token.kind == Kind::Word && !is_known(&token.key, lexicon, index);
+    let named = index.starting(name).iter().any(|entry| entry.keys.len() == 1);
+    (unknown && named).then(|| name.to_owned())
+}
+
+fn is_known(word: &str, lexicon: &Lexicon, index: &HouseIndex) -> bool {
+    !lexicon.starting(word).is_empty() || index.with_part(word).is_some() || !index.starting(word).is_empty()
+}
+
 fn parts(token: &Token, lexicon: &Lexicon, index: &HouseIndex) -> Option<(String, String)> {
     let word = token.key.as_str();
-    let known = token.kind != Kind::Word
-        || !lexicon.starting(word).is_empty()
-        || index.with_part(word).is_some()
-        || !index.starting(word).is_empty();
-    if known {
+    if token.kind != Kind::Word || is_known(word, lexicon, index) {
         return None;
     }
     word.char_indices().map(|(at, _)| word.split_at(at)).find_map(|(place, kind)| {

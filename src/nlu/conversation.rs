@@ -40,7 +40,7 @@ impl Command<'_> {
         if only(Word::Yes) || only(Word::No) || (only(Word::Filler) && !words.is_empty()) {
             return Some(self.nothing("nothing_asked"));
         }
-        if let Some(talk) = self.talk(&sentence.row) {
+        if let Some(talk) = self.talk(sentence) {
             return Some(talk);
         }
         if only(Word::Again) && !self.dialogue.actions.is_empty() {
@@ -87,7 +87,7 @@ impl Command<'_> {
     }
 
     /// A greeting, or a question about ourselves, and nothing else.
-    fn talk(&self, row: &[Span]) -> Option<Understanding> {
+    fn talk(&self, sentence: &Sentence) -> Option<Understanding> {
         let of = |span: &Span| {
             span.readings.iter().find_map(|reading| match reading {
                 Reading::Sense(Sense::Talk(talk)) => Some(*talk),
@@ -100,11 +100,13 @@ impl Command<'_> {
                 | Reading::Unknown => None,
             })
         };
-        let talk = row.iter().filter_map(of).next_back()?;
+        let row = &sentence.row;
         let only = row.iter().all(|span| {
             of(span).is_some() || span.is_mark() || span.word(Word::Filler) || span.word(Word::Polite)
         });
-        only.then(|| Understanding::Answer {
+        let whole = row.iter().filter_map(of).next_back().filter(|_| only);
+        let talk = whole.or_else(|| self.lexicon.talk_of(&sentence.tokens))?;
+        Some(Understanding::Answer {
             text: self.say(&format!("talk.{}", talk.word()), &[]),
             entities: Vec::new(),
         })

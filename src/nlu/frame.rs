@@ -64,7 +64,7 @@ impl Frame {
             mode: clause.modes.last().copied(),
             nps: clause.nps.clone(),
             except: clause.except.clone(),
-            by_verb: clause.implied,
+            by_verb: clause.implied.or_else(|| activity(clause)),
             remark: false,
         };
         if let Some(remark) = clause.remarks.first() {
@@ -81,7 +81,9 @@ impl Frame {
             frame.pred = Pred::Set;
         }
         frame.amount = amount(clause, frame.pred);
-        if clause.word(Word::All) || clause.word(Word::Both) {
+        // 灯和风扇都打开: both, and not every light of the house.
+        let each = frame.nps.len() > 1 && frame.nps.iter().all(|np| !np.has_place() && !np.plural);
+        if (clause.word(Word::All) || clause.word(Word::Both)) && !each {
             for np in &mut frame.nps {
                 np.all = true;
             }
@@ -253,10 +255,10 @@ fn attribute(clause: &Clause) -> Option<Attribute> {
 
 /// The one thing that the verbs and states of a clause ask for.
 fn pred(clause: &Clause) -> Option<Pred> {
-    let special = clause
-        .preds
+    let handled = handled_activity(clause);
+    let special = handled
         .iter()
-        .rev()
+        .chain(clause.preds.iter().rev())
         .find(|pred| {
             !matches!(pred, Pred::Set | Pred::Tell | Pred::Start | Pred::Play | Pred::Activate | Pred::Run)
         })
@@ -284,6 +286,32 @@ fn pred(clause: &Clause) -> Option<Pred> {
         return Some(Pred::Set);
     }
     clause.preds.last().copied()
+}
+
+/// The kind of thing that works where a verb names the work.
+fn activity(clause: &Clause) -> Option<Class> {
+    clause.preds.iter().find_map(|pred| match pred {
+        Pred::Clean => Some(Class::Vacuum),
+        Pred::Mow => Some(Class::Mower),
+        Pred::Water => Some(Class::Valve),
+        _ => None,
+    })
+}
+
+/// "Stop cleaning", 暂停扫地: what is done to an activity, and not the activity.
+fn handled_activity(clause: &Clause) -> Option<Pred> {
+    let has = |test: fn(&Pred) -> bool| clause.preds.iter().any(test);
+    let works = has(|pred| matches!(pred, Pred::Clean | Pred::Mow | Pred::Water));
+    let moves = has(|pred| matches!(pred, Pred::Open | Pred::Close | Pred::Raise | Pred::Lower));
+    let found =
+        clause.preds.iter().position(|pred| matches!(pred, Pred::Stop | Pred::Pause | Pred::Cancel))?;
+    let first = clause.preds.get(found).copied()?;
+    match clause.preds.get(found + 1) {
+        _ if works => Some(first),
+        Some(_) if moves && first == Pred::Cancel => Some(Pred::Stop),
+        Some(next) if *next != Pred::Set && first != Pred::Pause => Some(first),
+        Some(_) | None => None,
+    }
 }
 
 fn state_pred(state: StateWord) -> Option<Pred> {

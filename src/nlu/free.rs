@@ -21,6 +21,16 @@ enum ListFound {
     Several(Vec<EntityId>),
 }
 
+/// Free text without quotation marks around it, and without what introduces it.
+fn unquoted(said: &[Token]) -> &[Token] {
+    let mark = |token: &Token| token.kind == Kind::Mark;
+    match said {
+        [first, inner @ .., last] if mark(first) && mark(last) && !inner.is_empty() => inner,
+        [first, rest @ ..] if mark(first) && !rest.is_empty() => rest,
+        _ => said,
+    }
+}
+
 impl Command<'_> {
     /// Tries the templates. The free text is never read as a command.
     pub fn free_text(&self, sentence: &Sentence) -> Option<Understanding> {
@@ -92,7 +102,7 @@ impl Command<'_> {
         let range = |wanted: Slot| {
             slots.iter().find(|(slot, _, _)| *slot == wanted).and_then(|(_, from, to)| tokens.get(*from..*to))
         };
-        let text = |slot: Slot| range(slot).map(joined).unwrap_or_default();
+        let text = |slot: Slot| range(slot).map(|said| joined(unquoted(said))).unwrap_or_default();
         match purpose {
             Purpose::Broadcast => {
                 Understanding::Act(vec![Intent::Broadcast { message: text(Slot::Message), area: None }])
@@ -180,12 +190,26 @@ impl Command<'_> {
                     at += phrase.keys.len();
                 }
                 None => {
-                    words.push(&token.key);
+                    words.push(self.without_list(&token.key));
                     at += 1;
                 }
             }
         }
         if words.is_empty() { class.map(|class| self.list_of_kind(class)) } else { self.list_named(&words) }
+    }
+
+    /// "Haushaltsliste" is the list "Haushalt", where words are joined.
+    fn without_list<'w>(&self, word: &'w str) -> &'w str {
+        let list = |kind: &str| self.lexicon.has_phrase(&[kind.to_owned()], Sense::Class(Class::List));
+        let parts = word.char_indices().map(|(at, _)| word.split_at(at));
+        let named = |name: &&str| self.lists().any(|item| item.words.contains(*name));
+        parts
+            .filter(|(_, kind)| !self.lexicon.joints.is_empty() && list(kind))
+            .find_map(|(name, _)| {
+                let stems = self.lexicon.joints.iter().filter_map(|joint| name.strip_suffix(joint.as_str()));
+                stems.into_iter().find(named)
+            })
+            .unwrap_or(word)
     }
 
     /// A list by its name, or its name with 清单 behind it.

@@ -14,7 +14,7 @@ use super::scope::{distributed, named_areas, scoped};
 use super::time::Time;
 use super::timing::bare_clock_as_value;
 use super::understanding::{Intent, RefuseReason, Understanding};
-use super::vocabulary::{Class, Pred, Word};
+use super::vocabulary::{Class, Pred, StateWord, Word};
 
 /// What the noun phrases of a clause were found to mean together.
 #[derive(Default)]
@@ -140,7 +140,9 @@ impl Command<'_> {
             && !clause.word(Word::To)
             && frame.attribute.is_none();
         let remarks = !clause.occasions.is_empty() && !clause.preds.is_empty();
-        if (takes_no_value(frame.pred) && valued) || odd || choice || colors || bare || remarks {
+        // "Water is wet" tells something.
+        let told = clause.states.iter().any(|state| is_only_seen(*state)) && !clause.preds.is_empty();
+        if (takes_no_value(frame.pred) && valued) || odd || choice || colors || bare || remarks || told {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         Ok(())
@@ -176,6 +178,10 @@ impl Command<'_> {
         let excluding = !excluded.is_empty() || !running.spared.is_empty();
         let Collected { mut items, mut intents, several } =
             self.collected(clause, &nps, excluding, &resolver, running)?;
+        // Of several, the only one that can do it is meant.
+        let only = several.as_ref().and_then(|(candidates, _)| self.only_able(frame, candidates, &resolver));
+        let several = several.filter(|_| only.is_none());
+        items.extend(only);
         let mut except = others.unwrap_or_default();
         for np in &excluded {
             match resolver.excluded(np) {
@@ -206,6 +212,16 @@ impl Command<'_> {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         Ok(intents)
+    }
+
+    /// The one of several that can do what is asked, where the others cannot.
+    fn only_able(&self, frame: &Frame, candidates: &[usize], resolver: &Resolver<'_>) -> Option<usize> {
+        let can = |item: &&usize| {
+            let known = self.index.items.get(**item);
+            known.is_some_and(|known| act::plan(frame, &known.entity, resolver.state(**item)).is_ok())
+        };
+        let mut able = candidates.iter().filter(can);
+        able.next().filter(|_| able.next().is_none()).copied()
     }
 
     /// What all noun phrases mean, or what is meant where there is none.
@@ -239,6 +255,15 @@ impl Command<'_> {
         }
         for np in nps {
             let mut np = np.clone();
+            // "Clean the whole house": the robot, wherever it is.
+            if frame.by_verb == Some(Class::Vacuum)
+                && np.nouns.iter().all(|noun| noun.classes == [Class::Everything])
+                && !np.nouns.is_empty()
+            {
+                let implied = resolver.implied_np().unwrap_or_default();
+                self.collect(resolver.unnamed(pronoun), &implied, &mut collected)?;
+                continue;
+            }
             // "make the lights in here brighter": the pronoun is not needed where a place is named.
             let found = if np.is_place() && np.nouns.is_empty() {
                 self.placed(resolver, &np, running, pronoun)
@@ -275,6 +300,9 @@ impl Command<'_> {
                 }
             }
             Found::Scene(scene) => collected.intents.push(Intent::Scene(scene)),
+            Found::Several(_) if collected.several.is_some() => {
+                return Err(Box::new(self.not_understood(Vec::new())));
+            }
             Found::Several(candidates) => collected.several = Some((candidates, np.clone())),
             Found::Unknown(said) => return Err(Box::new(self.unknown(&said))),
             Found::Nothing(said) => {
@@ -359,6 +387,11 @@ fn is_alarm_clock(clause: &Clause, frame: &Frame) -> bool {
     );
     let set_off = clause.pred(Pred::Set) && frame.pred == Pred::Off;
     alarm && ((!clause.times.is_empty() && !arms) || set_off)
+}
+
+/// States that nothing can be put into.
+fn is_only_seen(state: StateWord) -> bool {
+    matches!(state, StateWord::Detected | StateWord::Jammed | StateWord::Available | StateWord::Unavailable)
 }
 
 /// Verbs beside which a value says something that is not understood.

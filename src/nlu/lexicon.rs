@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::history::Past;
 use super::separable::Separable;
 use super::template::Template;
-use super::text::{self, Kind};
+use super::text::{self, Kind, Token};
 use super::vocabulary::{Attribute, Class, Mode, Occasion, Pred, Remark, StateWord, Talk, Word};
 
 /// What a phrase can mean.
@@ -97,6 +97,10 @@ pub struct Lexicon {
     replies: BTreeMap<String, String>,
     /// Phrases by their first key, longest first.
     phrases: HashMap<String, Vec<Phrase>>,
+    /// Talk by its keys, without what fills sentences.
+    talks: HashMap<String, Talk>,
+    /// The plainest word for each kind of thing: the first of its list.
+    common: HashSet<Vec<String>>,
     /// By the first key of the verb.
     separable: HashMap<String, Vec<Separable>>,
     fold_accents: bool,
@@ -138,6 +142,11 @@ impl Lexicon {
     /// Phrases that may begin with `key`, longest first.
     pub fn starting(&self, key: &str) -> &[Phrase] {
         self.phrases.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a word for a kind says nothing special about the thing: "light", and not "chandelier".
+    pub fn is_common(&self, keys: &[String]) -> bool {
+        self.common.contains(keys)
     }
 
     /// The verbs in two parts that begin with `key`, in the order of the data file.
@@ -218,6 +227,28 @@ impl Lexicon {
     /// A reply without fields, `None` where the language has none.
     pub fn phrase(&self, key: &str) -> Option<&str> {
         self.replies.get(key).map(String::as_str)
+    }
+
+    /// What is said to the house itself, whatever fills the sentence: "wer hat dich eigentlich gemacht".
+    pub fn talk_of(&self, tokens: &[Token]) -> Option<Talk> {
+        let keys: Vec<&str> = tokens
+            .iter()
+            .filter(|token| token.kind != Kind::Mark && !self.fills(&token.key))
+            .map(|token| token.key.as_str())
+            .collect();
+        self.talks.get(&keys.join(" ")).copied().filter(|_| keys.len() > 1)
+    }
+
+    /// Whether a word alone may say nothing.
+    pub(super) fn fills(&self, key: &str) -> bool {
+        let filler = |phrase: &Phrase| {
+            phrase.keys.len() == 1
+                && phrase
+                    .senses
+                    .iter()
+                    .any(|sense| matches!(sense, Sense::Word(Word::Filler | Word::Polite | Word::Opening)))
+        };
+        self.starting(key).iter().any(filler)
     }
 
     /// How many tokens of `text` are words of this language, and of how many.

@@ -3,7 +3,7 @@
 use super::clause::{Clause, Noun, Np};
 use super::frame::Frame;
 use super::index::{HouseIndex, Target};
-use super::vocabulary::{Class, Word};
+use super::vocabulary::{Class, Pred, Word};
 
 /// The noun phrases with a place that stands before the verb put into those after it ("in the kitchen, turn on
 /// the light"), and the exclusions. 除了客厅的灯都关掉 excludes a place and names the thing in one phrase.
@@ -29,6 +29,14 @@ pub fn scoped(clause: &Clause, frame: &Frame) -> (Vec<Np>, Vec<Np>) {
             let nouns = if things.is_empty() { vec![everything] } else { things };
             nps.push(Np { nouns, all: true, ..Np::default() });
         }
+    }
+    // "Advance the radio to the next song": the song says nothing more.
+    let song =
+        |np: &Np| np.nouns.iter().all(|noun| noun.classes == [Class::Music] && noun.targets.is_empty());
+    if nps.len() > 1 && nps.iter().any(song) && nps.iter().any(|np| !song(np) && np.unknown.is_empty()) {
+        let moves =
+            matches!(frame.pred, Pred::Next | Pred::Previous | Pred::Pause | Pred::Resume | Pred::Stop);
+        nps.retain(|np| !moves || !song(np));
     }
     let before = |np: &Np| clause.pred_at.is_some_and(|at| np.start < at);
     // 把客厅除了灯带以外的灯都关了: what is excluded stands between the place and the thing.

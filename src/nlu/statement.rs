@@ -6,16 +6,40 @@ use super::vocabulary::Word;
 
 /// Whether the sentence begins with somebody and a verb of the past.
 pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
-    let word = |wanted: Word| move |sense: &Sense| *sense == Sense::Word(wanted);
     let lengths = |at: usize, means: &dyn Fn(&Sense) -> bool| lengths(tokens, lexicon, at, means);
-    let Some(mut at) = lengths(0, &word(Word::Subject)).first().copied() else { return false };
-    while let Some(length) = lengths(at, &word(Word::Already)).first() {
-        at += length;
-    }
     let past = |at: usize| !lengths(at, &word(Word::Past)).is_empty();
-    // 我关了书房灯: the verb, and what makes it one of the past.
+    let mut at = 0;
+    let mut already = false;
+    let skip_already = |at: &mut usize| {
+        let mut found = false;
+        while let Some(length) = lengths(*at, &word(Word::Already)).first() {
+            *at += length;
+            found = true;
+        }
+        found
+    };
+    // 刚才我把窗帘拉上了
+    if lexicon.han_numbers {
+        already |= skip_already(&mut at);
+    }
+    let Some(subject) = lengths(at, &word(Word::Subject)).first().copied() else { return false };
+    at += subject;
+    already |= skip_already(&mut at);
+    if past(at) {
+        return true;
+    }
+    if !lexicon.han_numbers {
+        return false;
+    }
+    // 我关了书房灯: the verb, and what makes it one of the past. 我把灯关了, 我已经把灯关了: it stands at the end.
     let verbs = lengths(at, &|sense| matches!(sense, Sense::Pred(_)));
-    past(at) || (lexicon.han_numbers && verbs.iter().any(|length| past(at + length)))
+    let object = !lengths(at, &word(Word::Object)).is_empty();
+    let ends = tokens.len().checked_sub(1).is_some_and(past);
+    verbs.iter().any(|length| past(at + length)) || ((object || already) && ends)
+}
+
+fn word(wanted: Word) -> impl Fn(&Sense) -> bool {
+    move |sense: &Sense| *sense == Sense::Word(wanted)
 }
 
 /// How long the phrases at `at` are that can mean it, longest first.

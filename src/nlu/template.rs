@@ -96,6 +96,11 @@ impl Template {
         Some(Self { purpose, parts })
     }
 
+    /// Whether anything at all may stand at its beginning.
+    pub fn begins_free(&self) -> bool {
+        matches!(self.parts.first(), Some(Part::Slot(Slot::Item | Slot::Message | Slot::Media)))
+    }
+
     /// Matches all of `tokens`. `accepts` says whether a range can fill a slot that is not free text.
     pub fn matches(&self, tokens: &[Token], accepts: &dyn Fn(Slot, usize, usize) -> bool) -> Option<Slots> {
         let mut slots = Slots::new();

@@ -9,7 +9,7 @@ use super::text::{Kind, joined};
 use super::time::Time;
 use super::understand::Sentence;
 use super::understanding::{Intent, TimerChange, TimerFilter, Understanding};
-use super::vocabulary::{Class, Pred, Word};
+use super::vocabulary::{Class, Pred, StateWord, Word};
 
 /// The longest timer, in seconds: a week is more than anybody times.
 const LONGEST: u64 = 604_800;
@@ -48,6 +48,9 @@ impl Command<'_> {
                 Target::Entity(_) | Target::Floor(_) | Target::Scene(_) => None,
             }),
         };
+        if is_for_another(sentence, said.timer) {
+            return None;
+        }
         let change = self.change(&said, filter)?;
         Some(Understanding::Act(vec![Intent::Timer(change)]))
     }
@@ -97,6 +100,29 @@ impl Command<'_> {
         Some(if change_is_last { (second.0, Some(first.0)) } else { (first.0, Some(second.0)) })
     }
 
+    /// Where the name stands that a word announces: after it, or before it where nothing follows ("ihn Pizza nennen").
+    fn named(&self, row: &[Span], position: usize) -> (usize, usize) {
+        let mut from = position + 1;
+        while row.get(from).is_some_and(opens_name) {
+            from += 1;
+        }
+        let goes_on = |span: &Span| {
+            let of = self.lexicon.han_numbers && span.word(Word::Link);
+            let stops = span.word(Word::By) || span.word(Word::For) || of;
+            span.time().is_none() && span.value().is_none() && !span.is_mark() && !stops
+        };
+        let mut to = from + row.iter().skip(from).take_while(|span| goes_on(span)).count();
+        // "setze den Timer für Pizza fort": what ends the sentence is not its name.
+        while to > from + 1 && row.get(to - 1).is_some_and(|span| !names_timer(span)) {
+            to -= 1;
+        }
+        if from < to {
+            return (from, to);
+        }
+        let before = (0..position).rev().take_while(|at| row.get(*at).is_some_and(names_timer)).last();
+        (before.unwrap_or(position), position)
+    }
+
     /// "pizza timer", "timer named pizza", "timer for pizza", 煮面计时器.
     fn label(&self, sentence: &Sentence, timer: usize) -> Option<String> {
         let row = &sentence.row;
@@ -110,16 +136,10 @@ impl Command<'_> {
             let names = span.word(Word::Named)
                 || (position > timer
                     && span.word(Word::For)
-                    && row.get(position + 1).is_some_and(names_timer));
+                    && row.iter().skip(position + 1).find(|span| !opens_name(span)).is_some_and(names_timer));
             if names {
-                let mut end = position + 1;
-                while row.get(end).is_some_and(|span| {
-                    let stops = span.word(Word::By) || span.word(Word::For);
-                    span.time().is_none() && span.value().is_none() && !span.is_mark() && !stops
-                }) {
-                    end += 1;
-                }
-                return text(position + 1, end);
+                let (from, to) = self.named(row, position);
+                return text(from, to);
             }
         }
         let mut start = timer;
@@ -131,11 +151,42 @@ impl Command<'_> {
         if start < timer {
             return text(start, timer);
         }
+        if self.lexicon.han_numbers
+            && let Some(label) = before_length(row, timer).and_then(|(from, to)| text(from, to))
+        {
+            return Some(label);
+        }
         // "minuteur pizza"
         let named = |span: &Span| span.is_unknown() || (!span.parts().is_empty() && !span.sense(|_| true));
         let after = row.iter().skip(timer + 1).take_while(|span| named(span)).count();
         if after > 0 { text(timer + 1, timer + 1 + after) } else { None }
     }
+}
+
+/// "Set a timer to turn off the oven": what is switched off is not the timer.
+fn is_for_another(sentence: &Sentence, timer: usize) -> bool {
+    let row = &sentence.row;
+    let switches = |span: &Span| {
+        let preds = [Pred::On, Pred::Off, Pred::OnOrOpen, Pred::OffOrClose];
+        span.sense(|sense| matches!(sense, Sense::Pred(pred) if preds.contains(pred)))
+    };
+    let Some(at) = row.iter().skip(timer + 1).position(switches) else { return false };
+    row.iter().skip(timer + at + 2).any(|span| span.is_unknown() || !span.targets().is_empty())
+}
+
+/// 煮面的八分钟计时器: the name that stands before the length.
+fn before_length(row: &[Span], timer: usize) -> Option<(usize, usize)> {
+    let skipped = |span: &Span| span.value().is_some() || span.time().is_some() || span.word(Word::Link);
+    let to = (0..timer).rev().find(|at| row.get(*at).is_some_and(|span| !skipped(span)))? + 1;
+    let linked = row.get(to).is_some_and(|span| span.word(Word::Link));
+    let from = (0..to).rev().take_while(|at| row.get(*at).is_some_and(names_timer)).last()?;
+    linked.then_some((from, to))
+}
+
+/// An article before a name: "for the pizza".
+fn opens_name(span: &Span) -> bool {
+    span.word(Word::Article)
+        || (span.word(Word::Filler) && !span.sense(|sense| !matches!(sense, Sense::Word(_))))
 }
 
 /// Whether a span can be part of a timer's name: nothing that shapes the command.
@@ -188,6 +239,10 @@ fn said(sentence: &Sentence) -> Option<Said> {
                 said.verb_first |= changes && said.durations.is_empty();
                 said.preds.push(*pred);
             }
+        }
+        // "Alle Timer aus"
+        if found && span.sense(|sense| *sense == Sense::State(StateWord::Off)) {
+            said.preds.push(Pred::Off);
         }
         // "de" of "un minuteur de 5 minutes" says how long it is, "um" and "by" how much it changes.
         before = (span.word(Word::By) && !span.word(Word::Link)).then_some(Word::By);

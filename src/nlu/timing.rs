@@ -187,7 +187,7 @@ fn not_before(when: When, times: &[Time], after: Option<NaiveDateTime>) -> When 
 /// The verb that takes back what a frame does.
 fn opposite(frame: &Frame) -> Option<Pred> {
     match frame.pred {
-        Pred::On | Pred::Start => Some(Pred::Off),
+        Pred::On | Pred::Start | Pred::Run => Some(Pred::Off),
         Pred::Off => Some(Pred::On),
         Pred::Open => Some(Pred::Close),
         Pred::Close => Some(Pred::Open),
@@ -226,7 +226,6 @@ fn opposite(frame: &Frame) -> Option<Pred> {
         | Pred::Locate
         | Pred::Mow
         | Pred::Press
-        | Pred::Run
         | Pred::Activate
         | Pred::Cancel
         | Pred::Add

@@ -237,7 +237,7 @@ fn names_measurement(row: &[Span]) -> bool {
                         | Attribute::CarbonDioxide
                         | Attribute::AirQuality
                         | Attribute::Pressure
-                )
+                ) | Sense::Class(super::vocabulary::Class::Weather)
             )
         })
     };
@@ -286,7 +286,8 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     let acts = row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Pred(_))));
     let status =
         |span: &Span| span.sense(|sense| *sense == Sense::Attribute(super::vocabulary::Attribute::Status));
-    if !acts && (row.iter().any(status) || names_measurement(row)) {
+    let weather = |span: &Span| span.sense(|sense| *sense == Sense::Class(super::vocabulary::Class::Weather));
+    if !acts && (row.iter().any(|span| status(span) || weather(span)) || names_measurement(row)) {
         return true;
     }
     // "La porte est verrouillée ?"
@@ -294,10 +295,16 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     let says =
         row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::State(_) | Sense::Attribute(_))));
     // "La porte est verrouillée ?", "and the kitchen one?": without a verb nothing is asked to be done.
-    if marked && !acts && (says || row.iter().any(|span| !span.targets().is_empty())) {
+    let polite = row.iter().any(|span| span.word(Word::Polite));
+    // "Can the lamp be blue?"
+    let valued = |span: &Span| {
+        span.value().is_some()
+            || span.sense(|sense| matches!(sense, Sense::Color(_) | Sense::White(_) | Sense::Level(_)))
+    };
+    let wished = polite && row.iter().any(valued);
+    if marked && !acts && !wished && (says || row.iter().any(|span| !span.targets().is_empty())) {
         return true;
     }
-    let polite = row.iter().any(|span| span.word(Word::Polite));
     let stated = states(row);
     // "Les lampes sont allumées ?"
     if marked && stated && !polite {
@@ -309,6 +316,9 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
         && row.iter().any(|span| !span.targets().is_empty() || !span.parts().is_empty())
     {
         return true;
+    }
+    if has_done(row) {
+        return false;
     }
     let mut polite = false;
     for span in row {
@@ -332,7 +342,9 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
         if !named && (tells(span) || is_question_word(span) || (verb && !polite) || how) {
             return true;
         }
-        if attribute_question(span) {
+        // "Any windows open?"
+        let any = span.word(Word::Any) && !span.word(Word::Article) && !polite;
+        if attribute_question(span) || any {
             return true;
         }
         if !span.word(Word::Filler) {
@@ -340,6 +352,19 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
         }
     }
     false
+}
+
+/// "Have Robo clean the floor": somebody is to do it, and nothing is asked.
+fn has_done(row: &[Span]) -> bool {
+    let mut said = row.iter().filter(|span| !span.is_mark() && !span.word(Word::Polite));
+    let has = |span: &Span| span.word(Word::Did) && span.sense(|sense| *sense == Sense::Pred(Pred::Set));
+    let robot = |span: &Span| {
+        let works = [Pred::Clean, Pred::Mow, Pred::Dock, Pred::Start, Pred::Pause, Pred::Resume];
+        span.sense(|sense| matches!(sense, Sense::Pred(pred) if works.contains(pred)))
+    };
+    said.next().is_some_and(has)
+        && said.clone().any(robot)
+        && !said.any(|span| span.word(Word::Is) || span.sense(|sense| matches!(sense, Sense::State(_))))
 }
 
 /// "status of …", "what time": questions by themselves.

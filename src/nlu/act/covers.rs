@@ -34,13 +34,16 @@ impl Plan<'_> {
             return self.number(verb, arg, target);
         }
         let pred = frame.pred;
-        if matches!(pred, Pred::Open | Pred::OnOrOpen | Pred::On | Pred::Raise | Pred::Water | Pred::Start) {
+        if matches!(pred, Pred::Open | Pred::OnOrOpen | Pred::On | Pred::Raise)
+            || matches!(pred, Pred::Water | Pred::Start | Pred::Run)
+        {
             return self.verb(&[Verb::Open]);
         }
         if matches!(pred, Pred::Close | Pred::OffOrClose | Pred::Off | Pred::Lower) {
             return self.verb(&[Verb::Close]);
         }
-        if pred == Pred::Stop {
+        // "Halt den Rollladen an": what moves and is paused stands.
+        if matches!(pred, Pred::Stop | Pred::Pause) {
             let valve = self.entity.domain() == Domain::Valve;
             return self.verb(if valve { &[Verb::Stop, Verb::Close] } else { &[Verb::Stop] });
         }

@@ -99,9 +99,10 @@ pub fn fits(frame: &Frame, domain: Domain) -> bool {
 fn cover(frame: &Frame, domain: Domain) -> bool {
     let pred = frame.pred;
     switches(pred)
-        || matches!(pred, Pred::Open | Pred::Close | Pred::Stop | Pred::Toggle | Pred::Raise | Pred::Lower)
+        || matches!(pred, Pred::Open | Pred::Close | Pred::Stop | Pred::Pause | Pred::Toggle)
+        || matches!(pred, Pred::Raise | Pred::Lower)
         || (pred == Pred::Set && frame.sets())
-        || (domain == Domain::Valve && matches!(pred, Pred::Water | Pred::Start))
+        || (domain == Domain::Valve && matches!(pred, Pred::Water | Pred::Start | Pred::Run))
 }
 
 fn arms(pred: Pred) -> bool {
@@ -125,6 +126,7 @@ fn plays(pred: Pred) -> bool {
             | Pred::Pause
             | Pred::Resume
             | Pred::Stop
+            | Pred::Cancel
             | Pred::Next
             | Pred::Previous
             | Pred::Mute
@@ -139,7 +141,14 @@ fn robot(pred: Pred) -> bool {
     switches(pred)
         || matches!(
             pred,
-            Pred::Start | Pred::Run | Pred::Resume | Pred::Stop | Pred::Pause | Pred::Dock | Pred::Activate
+            Pred::Start
+                | Pred::Run
+                | Pred::Resume
+                | Pred::Stop
+                | Pred::Cancel
+                | Pred::Pause
+                | Pred::Dock
+                | Pred::Activate
         )
 }
 

@@ -2,8 +2,9 @@
 
 use super::{Fault, Plan, Planned};
 use crate::home::{Arg, Verb, attr};
+use crate::nlu::clause::Np;
 use crate::nlu::frame::Amount;
-use crate::nlu::vocabulary::{Attribute, Pred};
+use crate::nlu::vocabulary::{Attribute, Class, Pred};
 
 /// What a player does for a verb without a value: the first of these that it has.
 const VERBS: &[(&[Pred], &[Verb])] = &[
@@ -11,7 +12,7 @@ const VERBS: &[(&[Pred], &[Verb])] = &[
     (&[Pred::Off, Pred::OffOrClose, Pred::Close], &[Verb::TurnOff, Verb::Stop, Verb::Pause]),
     (&[Pred::Play, Pred::Resume, Pred::Start], &[Verb::Play, Verb::TurnOn]),
     (&[Pred::Pause], &[Verb::Pause]),
-    (&[Pred::Stop], &[Verb::Stop, Verb::Pause]),
+    (&[Pred::Stop, Pred::Cancel], &[Verb::Stop, Verb::Pause]),
     (&[Pred::Next], &[Verb::NextTrack]),
     (&[Pred::Previous], &[Verb::PreviousTrack]),
     (&[Pred::Mute], &[Verb::Mute]),
@@ -30,6 +31,10 @@ impl Plan<'_> {
         if pred == Pred::Toggle {
             return self.toggled(Verb::TurnOn, Verb::TurnOff);
         }
+        // "Stop the music" means this song, not the player: it can go on where it was.
+        if matches!(pred, Pred::Stop | Pred::Cancel) && self.frame.nps.iter().any(is_music) {
+            return self.verb(&[Verb::Pause, Verb::Stop]);
+        }
         let verbs = VERBS.iter().find(|(preds, _)| preds.contains(&pred)).map(|(_, verbs)| *verbs);
         self.verb(verbs.ok_or(Fault::Unsupported)?)
     }
@@ -47,7 +52,20 @@ impl Plan<'_> {
         }
         let now = self.attribute(attr::VOLUME_LEVEL).map(|level| (level * 100.0).round());
         let range = self.range(Verb::SetVolume, Arg::VolumePct)?;
-        let target = self.target(amount, now, range, 10.0)?;
+        // The least that can be heard; silence has a word of its own.
+        let target = match amount {
+            Amount::Min => range.0.max(1.0),
+            amount => self.target(amount, now, range, 10.0)?,
+        };
         self.number(Verb::SetVolume, Arg::VolumePct, target)
     }
+}
+
+/// "The music", and not "the playback on the soundbar".
+fn is_music(np: &Np) -> bool {
+    np.has_class(Class::Music)
+        && np
+            .nouns
+            .iter()
+            .all(|noun| !noun.names_entity() && (noun.parts.is_empty() || !noun.classes.is_empty()))
 }

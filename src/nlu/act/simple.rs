@@ -48,11 +48,12 @@ impl Plan<'_> {
             return self.verb(&[Verb::Pause]);
         }
         if !vacuum {
-            let home = off || matches!(pred, Pred::Dock | Pred::Stop);
+            let home = off || matches!(pred, Pred::Dock | Pred::Stop | Pred::Cancel);
             return self.verb(&[if home { Verb::Dock } else { Verb::StartMowing }]);
         }
-        let verbs: &[Verb] = if pred == Pred::Dock {
-            &[Verb::ReturnToBase]
+        // Work that is called off ends at home.
+        let verbs: &[Verb] = if matches!(pred, Pred::Dock | Pred::Cancel) {
+            &[Verb::ReturnToBase, Verb::Stop]
         } else if pred == Pred::Stop {
             &[Verb::Stop, Verb::ReturnToBase, Verb::Pause]
         } else if pred == Pred::Locate {

@@ -109,6 +109,11 @@ impl Asker<'_, '_> {
                 })
                 .collect();
         }
+        if items.is_empty()
+            && let Some(np) = np
+        {
+            items = self.beside(np, &|item| knows(item));
+        }
         let outside = np.is_none_or(|np| np.places.contains(&Word::Outside) && np.nouns.is_empty());
         if items.is_empty() && outside {
             items = self.command.index.of_class(Class::Weather).to_vec();

@@ -20,14 +20,15 @@ impl Asker<'_, '_> {
             }
             Some(np) => {
                 let found = self.about(Some(np), &relevant);
-                if found.is_empty() { self.beside(np, state) } else { found }
+                let able = |item: usize| self.item(item).is_some_and(&relevant);
+                if found.is_empty() { self.beside(np, &able) } else { found }
             }
             None => self.about(None, &swept),
         }
     }
 
     /// "Is the front door closed?", of a lock with a contact beside it: what can tell has the name in its own.
-    fn beside(&self, np: &Np, state: StateWord) -> Vec<usize> {
+    pub(super) fn beside(&self, np: &Np, can: &dyn Fn(usize) -> bool) -> Vec<usize> {
         let lexicon = self.command.lexicon;
         let named: Vec<Vec<String>> = np
             .nouns
@@ -42,7 +43,7 @@ impl Asker<'_, '_> {
             named.iter().any(|name| keys.windows(name.len()).any(|window| window == name.as_slice()))
         };
         let all = self.command.index.items.iter().enumerate();
-        all.filter(|(_, item)| describe::can_be(item, state) && holds(item)).map(|(item, _)| item).collect()
+        all.filter(|(position, item)| can(*position) && holds(item)).map(|(item, _)| item).collect()
     }
 
     /// Where what is named cannot be in the state that is asked for: how it is.

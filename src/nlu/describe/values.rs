@@ -82,11 +82,18 @@ pub fn knows(item: &Item, known: Option<&State>, attribute: Attribute) -> bool {
             || (attribute == Attribute::Temperature
                 && item.entity.unit.as_deref().is_some_and(|unit| unit.starts_with('°'))));
     sensor
+        || tells_mode(item, known, attribute)
         || known.is_some_and(|state| {
             attributes(attribute)
                 .iter()
                 .any(|name| state.attributes.get(*name).is_some_and(|value| !value.is_null()))
         })
+}
+
+/// A climate's mode is its state.
+fn tells_mode(item: &Item, known: Option<&State>, attribute: Attribute) -> bool {
+    let mode = attribute == Attribute::Mode && item.entity.domain() == Domain::Climate;
+    mode && known.is_some_and(|state| state.text().is_some())
 }
 
 /// An attribute as a number in the unit that people use.
@@ -112,6 +119,9 @@ pub fn value(lexicon: &Lexicon, item: &Item, known: Option<&State>, attribute: A
     if let Some(value) = amount(item, known, attribute) {
         let Some(unit) = unit(attribute) else { return Some(number(value)) };
         return Some(with_unit(&number(value), unit));
+    }
+    if tells_mode(item, known, attribute) {
+        return Some(state(lexicon, item, known));
     }
     let state = known?;
     attributes(attribute).iter().find_map(|name| {

@@ -109,6 +109,9 @@ impl Lexicon {
                 lexicon.templates.push(template);
             }
         }
+        lexicon.talks(&file.talk);
+        // "{item} auf die Liste" would also take "streiche Milch auf der Liste".
+        lexicon.templates.sort_by_key(Template::begins_free);
         lexicon.says_habits = file.word.get(Word::Weekly.word()).is_some_and(|words| !words.is_empty());
         for phrases in lexicon.phrases.values_mut() {
             phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.keys.len()));
@@ -133,6 +136,8 @@ impl Lexicon {
             past: Vec::new(),
             replies: std::mem::take(&mut file.reply),
             phrases: HashMap::new(),
+            talks: HashMap::new(),
+            common: HashSet::new(),
             separable: HashMap::new(),
             fold_accents: file.fold_accents,
             color_names: HashMap::new(),
@@ -179,6 +184,19 @@ impl Lexicon {
         }
     }
 
+    fn talks(&mut self, words: &Words) {
+        for (word, phrases) in words {
+            let Some(talk) = Talk::from_word(word) else { continue };
+            for phrase in phrases {
+                let keys = self.keys(phrase);
+                let said: Vec<&str> =
+                    keys.iter().map(String::as_str).filter(|key| !self.fills(key)).collect();
+                let said = said.join(" ");
+                self.talks.entry(said).or_insert(talk);
+            }
+        }
+    }
+
     /// "mach|mache … an|ein": every verb with every particle.
     fn verbs_in_two_parts(&mut self, words: &Words) -> Result<(), LexiconError> {
         for (word, lines) in words {
@@ -213,6 +231,8 @@ impl Lexicon {
         self.section("remark", &file.remark, |word| Remark::from_word(word).map(Sense::Remark))?;
         self.section("occasion", &file.occasion, |word| Occasion::from_word(word).map(Sense::Occasion))?;
         self.section("talk", &file.talk, |word| Talk::from_word(word).map(Sense::Talk))?;
+        let first = |words: &Vec<String>| words.first().map(|word| self.keys(word));
+        self.common = file.class.values().filter_map(first).collect();
         for (color, (name, _)) in COLORS.iter().enumerate() {
             if let Some(word) = file.color.get(*name).and_then(|words| words.first()) {
                 self.color_names.insert(color, word.clone());

@@ -104,6 +104,10 @@ impl Resolver<'_> {
                 .collect();
             keep(&mut items, here);
         }
+        for noun in np.nouns.iter().filter(|noun| !noun.called.is_empty()) {
+            let called = items.iter().copied().filter(|item| noun.called.contains(item)).collect();
+            keep(&mut items, called);
+        }
         if items.len() > 1 && items.iter().all(|item| self.is_domain(*item, Domain::MediaPlayer)) {
             let wanted = self.playing_states();
             let active: Vec<usize> = items

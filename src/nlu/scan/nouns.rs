@@ -6,6 +6,7 @@ use crate::nlu::index::Target;
 use crate::nlu::kinds::belongs;
 use crate::nlu::lattice::{Reading, Span};
 use crate::nlu::lexicon::{Phrase, Sense};
+use crate::nlu::text::Token;
 use crate::nlu::vocabulary::{Attribute, Class, Pred, Word};
 
 impl Scanner<'_> {
@@ -54,12 +55,17 @@ impl Scanner<'_> {
         if pred && self.takes_verb(position) {
             return None;
         }
-        // "A blue shade" is a colour.
-        if noun.classes == [Class::Shade] && !self.clause.colors.is_empty() {
+        // "A blue shade" is a colour, and of a lamp so is "a blue light".
+        let colored = !self.clause.colors.is_empty() || !self.clause.whites.is_empty();
+        let again = noun.classes == [Class::Light]
+            && !span.plural
+            && (self.np.is_some() || !self.clause.nps.is_empty());
+        if colored && (noun.classes == [Class::Shade] || again) {
             return None;
         }
         if !noun.classes.is_empty() {
             noun.special = self.special(span);
+            noun.called = self.called(span);
             let state = span.sense(|sense| matches!(sense, Sense::State(_)));
             return (!other || (!state && !span.word(Word::Filler) && !self.wants_mode(position)))
                 .then_some(noun);
@@ -110,6 +116,8 @@ impl Scanner<'_> {
         let Some(tokens) = self.tokens.get(span.start..span.end) else { return Vec::new() };
         let mut items: Vec<usize> = match tokens {
             [token] if !self.han => self.written_apart(&token.key),
+            // 空调 is rather what is called so than what cools too.
+            _ if self.han && self.is_common(tokens) && !is_climate(span) => Vec::new(),
             _ if self.han => {
                 let said: String = tokens.iter().map(|token| token.key.as_str()).collect();
                 self.index.with_part(&said).unwrap_or_default().to_vec()
@@ -127,6 +135,21 @@ impl Scanner<'_> {
         items.sort_unstable();
         items.dedup();
         items
+    }
+
+    fn is_common(&self, tokens: &[Token]) -> bool {
+        let keys: Vec<String> = tokens.iter().map(|token| token.key.clone()).collect();
+        self.lexicon.is_common(&keys)
+    }
+
+    /// See [`Noun::called`].
+    fn called(&self, span: &Span) -> Vec<usize> {
+        match self.tokens.get(span.start..span.end) {
+            Some([token]) if !self.han && !span.plural && !self.is_common(std::slice::from_ref(token)) => {
+                self.index.with_part(&token.key).unwrap_or_default().to_vec()
+            }
+            Some(_) | None => Vec::new(),
+        }
     }
 
     /// The entities whose name is a word, written as two.
@@ -189,7 +212,7 @@ impl Scanner<'_> {
             && !self.linked
             && !self.belongs_to(np, &noun)
         {
-            self.close_np();
+            self.close_or_spoil(&noun);
         }
         self.linked = false;
         let words = std::mem::take(&mut self.clause.words);
@@ -210,6 +233,21 @@ impl Scanner<'_> {
         np.any |= span.word(Word::Any);
         np.nouns.push(noun);
         self.joined = false;
+    }
+
+    /// Ends the phrase before a noun that does not belong to it. "The smart home cleaning bot" is no thing with a
+    /// "smart" in its name and a robot beside it: nothing has that name.
+    fn close_or_spoil(&mut self, noun: &Noun) {
+        let plain = |known: &Noun| known.targets.is_empty() && known.classes.is_empty();
+        let spoils = !self.han && !self.asking && !noun.is_place();
+        match &mut self.np {
+            Some(np) if spoils && !np.nouns.is_empty() && np.nouns.iter().all(plain) => {
+                let said: Vec<String> =
+                    np.nouns.iter_mut().map(|noun| std::mem::take(&mut noun.text)).collect();
+                np.unknown.extend(said);
+            }
+            Some(_) | None => self.close_np(),
+        }
     }
 
     /// "all lights off upstairs": a place at the end says where the thing before the verb is.
@@ -280,4 +318,8 @@ impl Scanner<'_> {
         let floor = |noun: &Noun| noun.targets.iter().all(|target| matches!(target, Target::Floor(_)));
         np.nouns.iter().any(|known| floor(known) != floor(noun))
     }
+}
+
+fn is_climate(span: &Span) -> bool {
+    span.sense(|sense| matches!(sense, Sense::Class(Class::AirConditioner | Class::Heating)))
 }

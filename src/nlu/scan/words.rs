@@ -26,7 +26,8 @@ impl Scanner<'_> {
         }
         // "Advance … to the next song", "activate … to clean": the verb goes on.
         let goes_on = self.clause.preds.last() == Some(&pred)
-            || (!self.han && !self.clause.has_value() && self.clause.words.last() == Some(&Word::To));
+            || (!self.han && !self.clause.has_value() && self.clause.words.last() == Some(&Word::To))
+            || self.completes(pred, span, next);
         let condition = self.clause.role != Role::Main && (complete || self.clause.has_value());
         let new = (complete
             && !goes_on
@@ -62,6 +63,32 @@ impl Scanner<'_> {
         });
         self.clause.pred_at = self.clause.pred_at.or(Some(span.start));
         self.clause.preds.push(pred);
+    }
+
+    /// Whether a verb only completes the one before it: "den nächsten Titel abspielen", "Rover saugen beenden", 暂停扫地,
+    /// and a light verb at the very end, "zurück zur Station schicken".
+    fn completes(&self, pred: Pred, span: &Span, next: Option<&Span>) -> bool {
+        let Some(last) = self.clause.preds.last() else { return false };
+        let plays = matches!(last, Pred::Next | Pred::Previous)
+            && matches!(pred, Pred::Play | Pred::Start | Pred::Set | Pred::Resume);
+        let beside = self
+            .row
+            .iter()
+            .any(|before| before.end == span.start && before.sense(|sense| *sense == Sense::Pred(*last)));
+        let from = self.row.iter().any(|before| before.end == span.start && before.word(Word::From));
+        let acts = |pred: Pred| matches!(pred, Pred::Clean | Pred::Mow | Pred::Water);
+        let handles =
+            |pred: Pred| matches!(pred, Pred::Stop | Pred::Pause | Pred::Resume | Pred::Cancel | Pred::Start);
+        // "Cancel opening the garage" opens nothing.
+        let halts = matches!(last, Pred::Stop | Pred::Cancel) && pred != Pred::Set;
+        let activity = (acts(*last) && handles(pred)) || (handles(*last) && acts(pred)) || halts;
+        let ends = next.is_none_or(|next| {
+            next.is_mark() || [Word::And, Word::Then, Word::Polite].iter().any(|word| next.word(*word))
+        });
+        plays
+            || (beside && activity)
+            || (from && handles(*last) && acts(pred))
+            || (!self.han && pred == Pred::Set && ends && self.np.is_none())
     }
 
     pub(super) fn word(&mut self, word: Word, span: &Span) {
