@@ -107,7 +107,7 @@ impl Command<'_> {
             Purpose::Broadcast => {
                 Understanding::Act(vec![Intent::Broadcast { message: text(Slot::Message), area: None }])
             }
-            Purpose::Play => self.play(&text(Slot::Media), range(Slot::Player)),
+            Purpose::Play => self.play(self.without_kind(&text(Slot::Media)), range(Slot::Player)),
             Purpose::ScheduleList => Understanding::Act(vec![Intent::ScheduleQuery]),
             Purpose::ScheduleCancel => Understanding::Act(vec![Intent::ScheduleCancel(ScheduleChoice::Any)]),
             Purpose::ScheduleCancelAll => {
@@ -138,6 +138,30 @@ impl Command<'_> {
                     Some(ListFound::Own) | None => Understanding::Act(vec![Intent::List(change)]),
                 }
             }
+        }
+    }
+
+    /// "Sommerhitsplaylist" is called "Sommerhits", where words are joined.
+    fn without_kind<'m>(&self, media: &'m str) -> &'m str {
+        let music = |kind: &str| {
+            kind.len() > 4
+                && self
+                    .lexicon
+                    .has_phrase(&[self.lexicon.stem(&kind.to_lowercase())], Sense::Class(Class::Music))
+        };
+        let from = media.rfind(' ').map_or(0, |space| space + 1);
+        let last = media.get(from..).unwrap_or_default();
+        let cuts = last.char_indices().map(|(at, _)| from + at).skip(3);
+        let name = cuts
+            .filter(|_| !self.lexicon.joints.is_empty())
+            .find(|at| media.get(*at..).is_some_and(music))
+            .and_then(|at| media.get(..at));
+        let Some(name) = name.map(|name| name.trim_end_matches(['-', ' '])) else { return media };
+        match name.split_once(' ') {
+            Some((first, rest)) if self.is_word(&self.lexicon.stem(&first.to_lowercase()), Word::Article) => {
+                rest
+            }
+            Some(_) | None => name,
         }
     }
 

@@ -133,7 +133,7 @@ fn fits(
                 begins(tokens, at, words) && fits(rest, tokens, at + words.len(), accepts, slots, budget)
             }) || fits(rest, tokens, at, accepts, slots, budget)
         }
-        Part::Slot(slot) => (at + 1..=tokens.len()).any(|end| {
+        Part::Slot(slot) => ends(*slot, at, tokens.len()).any(|end| {
             if !accepts(*slot, at, end) {
                 return false;
             }
@@ -144,6 +144,14 @@ fn fits(
             }
             fit
         }),
+    }
+}
+
+/// Where a slot may end: of a player as much as it can be ("the soundbar in the living room"), of free text the least.
+fn ends(slot: Slot, at: usize, len: usize) -> Box<dyn Iterator<Item = usize>> {
+    match slot {
+        Slot::Player => Box::new((at + 1..=len).rev()),
+        Slot::Item | Slot::List | Slot::Message | Slot::Media => Box::new(at + 1..=len),
     }
 }
 

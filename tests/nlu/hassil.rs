@@ -36,6 +36,7 @@ const KINDS: &[(&str, &str)] = &[
     ("cover", "blind"),
     ("cover", "window"),
     ("cover", "garage"),
+    ("cover", "gate"),
     ("cover", "shutter"),
     ("cover", "shade"),
     ("climate", ""),
