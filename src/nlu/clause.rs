@@ -272,9 +272,9 @@ impl Clause {
         self.now |= other.now;
     }
 
-    /// Whether it says nothing but that what came before was wrong: "no", 不对.
+    /// Whether it says nothing but that what came before was wrong: "no", 不对, 不.
     pub fn only_corrects(&self) -> bool {
-        self.only_says(|word| matches!(word, Word::No | Word::Correction))
+        self.only_says(|word| matches!(word, Word::No | Word::Not | Word::Correction))
     }
 
     /// Replaces what `other` names anew: the last thing, or its place, the values, the times.

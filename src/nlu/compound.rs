@@ -10,6 +10,9 @@ const PART: usize = 3;
 
 /// Cuts the words that nothing explains into a place and a kind of thing, where they are made of both.
 pub fn split(tokens: Vec<Token>, lexicon: &Lexicon, index: &HouseIndex) -> Vec<Token> {
+    if !lexicon.enclitics.is_empty() {
+        return without_enclitics(tokens, lexicon, index);
+    }
     if lexicon.joints.is_empty() {
         return tokens;
     }
@@ -29,6 +32,37 @@ pub fn split(tokens: Vec<Token>, lexicon: &Lexicon, index: &HouseIndex) -> Vec<T
                 };
                 all.push(part(place, token.gap));
                 all.push(part(kind, None));
+            }
+            None => all.push(token),
+        }
+    }
+    all
+}
+
+/// "Apágala" is "apaga" and "la": a verb with its pronoun.
+fn without_enclitics(tokens: Vec<Token>, lexicon: &Lexicon, index: &HouseIndex) -> Vec<Token> {
+    let verb = |key: &str| {
+        let pred = |sense: &Sense| matches!(sense, Sense::Pred(_));
+        lexicon.starting(key).iter().any(|phrase| phrase.keys.len() == 1 && phrase.senses.iter().any(pred))
+    };
+    let mut all = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let unknown = token.kind == Kind::Word && !is_known(&token.key, lexicon, index);
+        let cut = lexicon.enclitics.iter().find_map(|(ending, pronoun)| {
+            let stem = token.key.strip_suffix(ending.as_str()).filter(|stem| verb(stem))?;
+            Some((stem.to_owned(), pronoun.clone()))
+        });
+        match cut.filter(|_| unknown) {
+            Some((stem, pronoun)) => {
+                let pronoun = Token {
+                    said: String::new(),
+                    text: pronoun.clone(),
+                    key: pronoun,
+                    gap: None,
+                    ..token.clone()
+                };
+                all.push(Token { key: stem, ..token });
+                all.push(pronoun);
             }
             None => all.push(token),
         }
@@ -73,8 +107,13 @@ fn parts(token: &Token, lexicon: &Lexicon, index: &HouseIndex) -> Option<(String
         if place.len() < PART || kind.len() < PART || !named {
             return None;
         }
+        let scene = |sense: &Sense| matches!(sense, Sense::Class(Class::Scene | Class::Script));
+        let runs = phrases.iter().any(|phrase| phrase.keys.len() == 1 && phrase.senses.iter().any(scene));
         let place = lexicon.joints.iter().find_map(|joint| {
             let stem = place.strip_suffix(joint.as_str())?;
+            if runs && index.starting(stem).iter().any(|entry| entry.keys.len() == 1) {
+                return Some(stem.to_owned());
+            }
             // "Küchen" is of "Küche", "Dielen" of "Diele": what the joint took may belong to the name.
             [stem.to_owned(), format!("{stem}e")].into_iter().find(|name| is_place(name, index))
         })?;

@@ -72,6 +72,14 @@ impl Frame {
             return Some(frame);
         }
         frame.pred = pred(clause)?;
+        // "Turn off the sound of the tv"
+        if frame.attribute == Some(Attribute::Volume) && !clause.has_value() {
+            frame.pred = match frame.pred {
+                Pred::Off | Pred::OffOrClose => Pred::Mute,
+                Pred::On | Pred::OnOrOpen => Pred::Unmute,
+                other => other,
+            };
+        }
         // 音量加十: more of it, and no item of a list.
         if clause.has_value() && matches!(frame.pred, Pred::Add | Pred::Remove) {
             frame.pred = if frame.pred == Pred::Add { Pred::Raise } else { Pred::Lower };

@@ -162,6 +162,9 @@ impl Command<'_> {
     /// The intents of one frame: every noun phrase resolved, exclusions taken away, actions planned.
     fn frame(&self, clause: &Clause, frame: &Frame, running: &mut Running) -> Result<Vec<Intent>, Stop> {
         let (nps, excluded) = scoped(clause, frame);
+        if let Some(said) = self.in_pieces(&nps) {
+            return Err(Box::new(self.unknown(&said)));
+        }
         let mut nps = distributed(&nps);
         let others = if excluded.is_empty() { self.not_the_others(clause, frame, running)? } else { None };
         if let Some(others) = &others {
@@ -212,6 +215,20 @@ impl Command<'_> {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         Ok(intents)
+    }
+
+    /// A phrase that only holds a part of names, and another thing right after it: "the smart home cleaning bot" is no
+    /// thing with a "smart" in its name and a robot.
+    fn in_pieces(&self, nps: &[Np]) -> Option<String> {
+        let part = |np: &Np| {
+            let plain = |noun: &Noun| noun.targets.is_empty() && noun.classes.is_empty();
+            !np.nouns.is_empty() && np.nouns.iter().all(plain) && np.unknown.is_empty()
+        };
+        let pair = nps.windows(2).find(
+            |pair| matches!(pair, [first, second] if part(first) && !second.joined && !second.is_place()),
+        )?;
+        let said: Vec<String> = pair.iter().map(Np::text).collect();
+        Some(said.join(" ")).filter(|_| !self.lexicon.han_numbers)
     }
 
     /// The one of several that can do what is asked, where the others cannot.

@@ -88,6 +88,10 @@ pub struct Lexicon {
     pub number_phrases: HashMap<String, Vec<(Vec<String>, f64)>>,
     /// What stands between the parts of a compound ("Küche-n-licht"); none where words are not joined.
     pub joints: Vec<String>,
+    /// Pronouns written at the end of a verb, with the word that each stands for: "la" of "apágala".
+    pub enclitics: Vec<(String, String)>,
+    /// Question words that are none without their accent, beside a verb: "que Robi limpie".
+    pub unasked: HashSet<String>,
     pub templates: Vec<Template>,
     /// Words in the names of scenes that serve an occasion.
     pub scenes: Vec<(Occasion, Vec<Vec<String>>)>,

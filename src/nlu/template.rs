@@ -147,11 +147,12 @@ fn fits(
     }
 }
 
-/// Where a slot may end: of a player as much as it can be ("the soundbar in the living room"), of free text the least.
+/// Where a slot may end: of a player or a list as much as it can be ("the soundbar in the living room"), of free text the
+/// least.
 fn ends(slot: Slot, at: usize, len: usize) -> Box<dyn Iterator<Item = usize>> {
     match slot {
-        Slot::Player => Box::new((at + 1..=len).rev()),
-        Slot::Item | Slot::List | Slot::Message | Slot::Media => Box::new(at + 1..=len),
+        Slot::Player | Slot::List => Box::new((at + 1..=len).rev()),
+        Slot::Item | Slot::Message | Slot::Media => Box::new(at + 1..=len),
     }
 }
 

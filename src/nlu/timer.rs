@@ -26,6 +26,8 @@ struct Said {
     /// Whether the verb that changes it stands before the first duration.
     verb_first: bool,
     query: bool,
+    /// A question: it changes nothing.
+    asking: bool,
 }
 
 impl Command<'_> {
@@ -56,7 +58,7 @@ impl Command<'_> {
     }
 
     fn change(&self, said: &Said, filter: TimerFilter) -> Option<TimerChange> {
-        let has = |preds: &[Pred]| said.preds.iter().any(|pred| preds.contains(pred));
+        let has = |preds: &[Pred]| !said.asking && said.preds.iter().any(|pred| preds.contains(pred));
         let length = said.durations.last().map(|(seconds, _)| *seconds);
         let known = |filter: TimerFilter| TimerFilter { length, ..filter };
         if has(&[Pred::Pause]) {
@@ -94,7 +96,9 @@ impl Command<'_> {
     fn changed(said: &Said) -> Option<(u64, Option<u64>)> {
         let (first, rest) = said.durations.split_first()?;
         let Some(second) = rest.first() else { return Some((first.0, None)) };
-        let by = said.durations.iter().position(|(_, before)| *before == Some(Word::By));
+        let is = |word: Word| said.durations.iter().position(|(_, before)| *before == Some(word));
+        // "Reducir el temporizador de 5 minutos en media hora"
+        let by = is(Word::By).or_else(|| is(Word::In));
         // "Add 5 minutes to the 20 minute timer", 把20分钟的计时器延长5分钟.
         let change_is_last = by == Some(1) || (by.is_none() && !said.verb_first);
         Some(if change_is_last { (second.0, Some(first.0)) } else { (first.0, Some(second.0)) })
@@ -158,8 +162,10 @@ impl Command<'_> {
         }
         // "minuteur pizza"
         let named = |span: &Span| span.is_unknown() || (!span.parts().is_empty() && !span.sense(|_| true));
-        let after = row.iter().skip(timer + 1).take_while(|span| named(span)).count();
-        if after > 0 { text(timer + 1, timer + 1 + after) } else { None }
+        let opens = |span: &&Span| span.word(Word::Link) || opens_name(span);
+        let from = timer + 1 + row.iter().skip(timer + 1).take_while(opens).count();
+        let after = row.iter().skip(from).take_while(|span| named(span)).count();
+        if after > 0 { text(from, from + after) } else { None }
     }
 }
 
@@ -214,7 +220,7 @@ fn names_timer(span: &Span) -> bool {
 }
 
 fn said(sentence: &Sentence) -> Option<Said> {
-    let mut said = Said { query: sentence.asking, ..Said::default() };
+    let mut said = Said { query: sentence.asking, asking: sentence.asking, ..Said::default() };
     let mut before: Option<Word> = None;
     let mut found = false;
     for (position, span) in sentence.row.iter().enumerate() {
@@ -224,14 +230,17 @@ fn said(sentence: &Sentence) -> Option<Said> {
         }
         if span.sense(|sense| *sense == Sense::Class(Class::Timer)) {
             said.timer = position;
+            said.all |= span.plural;
             found = true;
         }
         if let Some(Value::Duration(seconds)) = span.value() {
             said.durations.push((seconds, before));
-        } else if let Some(Time::For(seconds) | Time::After(seconds)) = span.time() {
+        } else if let Some(Time::After(seconds)) = span.time() {
+            said.durations.push((seconds, Some(Word::In)));
+        } else if let Some(Time::For(seconds)) = span.time() {
             said.durations.push((seconds, Some(Word::For)));
         }
-        said.all |= span.word(Word::All);
+        said.all |= span.word(Word::All) || span.word(Word::House);
         said.query |= span.sense(|sense| matches!(sense, Sense::Attribute(_)));
         for reading in &span.readings {
             if let Reading::Sense(Sense::Pred(pred)) = reading {

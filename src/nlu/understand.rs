@@ -178,13 +178,16 @@ impl Sentence {
             return Self { tokens: Vec::new(), row: Vec::new(), asking: false, too_long: true };
         }
         let acts = |item: usize| index.items.get(item).is_some_and(|item| !item.entity.actions.is_empty());
-        let mut row = Lattice { tokens: &tokens, lexicon, index, counts: &acts }.best();
-        let asking = asks(&row, &tokens, lexicon);
-        if asking {
-            row = Lattice { tokens: &tokens, lexicon, index, counts: &|_| true }.best();
+        let row = Lattice { tokens: &tokens, lexicon, index, counts: &acts }.best();
+        // "Sla dit liedje over" begins with a verb in two parts, and asks nothing.
+        let mut joined = row.clone();
+        separable::join(&mut joined, &tokens, lexicon);
+        let asking = asks(&joined, &tokens, lexicon);
+        let row = if asking {
+            Lattice { tokens: &tokens, lexicon, index, counts: &|_| true }.best()
         } else {
-            separable::join(&mut row, &tokens, lexicon);
-        }
+            joined
+        };
         Self { tokens, row, asking, too_long: false }
     }
 
@@ -318,6 +321,10 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
         return true;
     }
     if has_done(row) {
+        return false;
+    }
+    let unasked = |token: &Token| lexicon.unasked.contains(&token.text);
+    if acts && !marked && tokens.first().is_some_and(unasked) {
         return false;
     }
     let mut polite = false;

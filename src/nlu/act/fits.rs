@@ -69,10 +69,12 @@ pub fn fits(frame: &Frame, domain: Domain) -> bool {
         Domain::Vacuum => robot(pred) || matches!(pred, Pred::Clean | Pred::Locate),
         Domain::LawnMower => robot(pred) || pred == Pred::Mow,
         Domain::Scene => {
-            matches!(pred, Pred::On | Pred::OnOrOpen | Pred::Activate | Pred::Start | Pred::Set | Pred::Run)
+            matches!(pred, Pred::On | Pred::OnOrOpen | Pred::Activate | Pred::Start | Pred::Set)
+                || matches!(pred, Pred::Run | Pred::Play)
         }
         Domain::Script => {
-            matches!(pred, Pred::On | Pred::OnOrOpen | Pred::Activate | Pred::Start | Pred::Run)
+            matches!(pred, Pred::On | Pred::OnOrOpen | Pred::Activate | Pred::Start)
+                || matches!(pred, Pred::Run | Pred::Play)
         }
         Domain::Button => matches!(pred, Pred::Press | Pred::Activate | Pred::Run),
         Domain::Number | Domain::Select => pred == Pred::Set && sets,

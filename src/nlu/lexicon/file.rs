@@ -34,6 +34,10 @@ struct File {
     #[serde(default)]
     joints: Vec<String>,
     #[serde(default)]
+    enclitics: Vec<(String, String)>,
+    #[serde(default)]
+    unasked: HashSet<String>,
+    #[serde(default)]
     forms: BTreeMap<String, String>,
     #[serde(default)]
     plurals: Vec<(String, String)>,
@@ -131,6 +135,8 @@ impl Lexicon {
             number_words: HashMap::new(),
             number_phrases: HashMap::new(),
             joints: std::mem::take(&mut file.joints),
+            enclitics: std::mem::take(&mut file.enclitics),
+            unasked: std::mem::take(&mut file.unasked),
             templates: Vec::new(),
             scenes: Vec::new(),
             past: Vec::new(),
