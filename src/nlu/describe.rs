@@ -163,9 +163,9 @@ pub fn state(lexicon: &Lexicon, item: &Item, known: Option<&State>) -> String {
     if let Ok(value) = text.parse::<f64>() {
         return match (domain, item.entity.unit.as_deref()) {
             (Domain::Todo, _) => lexicon.say("items", &[("count", text)]),
-            (_, Some(unit)) => with_unit(&number(value), unit),
-            (_, None) if kind(item) == "battery" => with_unit(&number(value), "%"),
-            (_, None) => number(value),
+            (_, Some(unit)) => with_unit(&spoken(lexicon, value), unit),
+            (_, None) if kind(item) == "battery" => with_unit(&spoken(lexicon, value), "%"),
+            (_, None) => spoken(lexicon, value),
         };
     }
     let word = if domain == Domain::BinarySensor { binary(item, text) } else { text };
@@ -214,6 +214,12 @@ fn binary<'a>(item: &'a Item, text: &'a str) -> &'a str {
         (Some((_, _, off)), "off") => off,
         (Some(_) | None, _) => text,
     }
+}
+
+/// A number as the language writes it: 21.5 or 21,5.
+pub fn spoken(lexicon: &Lexicon, value: f64) -> String {
+    let text = number(value);
+    if lexicon.decimal_comma { text.replace('.', ",") } else { text }
 }
 
 fn with_unit(value: &str, unit: &str) -> String {

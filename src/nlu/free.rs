@@ -226,7 +226,7 @@ impl Command<'_> {
     fn without_list<'w>(&self, word: &'w str) -> &'w str {
         let list = |kind: &str| self.lexicon.has_phrase(&[kind.to_owned()], Sense::Class(Class::List));
         let parts = word.char_indices().map(|(at, _)| word.split_at(at));
-        let named = |name: &&str| self.lists().any(|item| item.words.contains(*name));
+        let named = |name: &&str| self.lists().any(|item| item.words.iter().any(|word| word == name));
         parts
             .filter(|(_, kind)| !self.lexicon.joints.is_empty() && list(kind))
             .find_map(|(name, _)| {
@@ -268,7 +268,7 @@ impl Command<'_> {
                     let said = words.concat();
                     said.chars().count() >= 2 && item.entity.all_names().any(|name| name.contains(&said))
                 } else {
-                    words.iter().all(|word| item.words.contains(*word))
+                    words.iter().all(|word| item.words.iter().any(|known| known == word))
                 }
             })
             .map(|item| item.entity.id.clone())
@@ -319,7 +319,7 @@ impl Command<'_> {
             let area = item.area.and_then(|area| self.index.areas.get(area));
             item.entity.domain() == Domain::MediaPlayer
                 && words.iter().all(|word| {
-                    item.words.contains(*word)
+                    item.words.iter().any(|known| known == word)
                         || area.is_some_and(|area| area.keys.iter().any(|key| key == word))
                         || (area.is_none_or(|area| area.keys.is_empty()) && self.is_area_word(word))
                         || self.is_kind_of(word, item)

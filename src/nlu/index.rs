@@ -1,12 +1,13 @@
 //! The names of one house, ready for finding them in a sentence. Built once per registry revision and language.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use crate::home::{Category, Entity, House, Name};
 
 use super::clause::Noun;
-use super::kinds::{belongs, classes_in};
+use super::kinds::{belongs, classes_in, of_domain};
 use super::lexicon::{Lexicon, Phrase, Sense};
 use super::nearest::Known;
 use super::sound::sound;
@@ -28,7 +29,7 @@ pub struct Item {
     pub area: Option<usize>,
     pub floor: Option<usize>,
     /// Every word of its names and of its id.
-    pub words: HashSet<String>,
+    pub words: Vec<String>,
     /// Classes that its names mention.
     pub named: Vec<Class>,
     /// Whether its names, or those of its area, say that it is outside.
@@ -67,8 +68,11 @@ pub struct HouseIndex {
     /// The keys of every name of each scene.
     pub scene_names: Vec<Vec<Vec<String>>>,
     names: HashMap<String, Vec<NameEntry>>,
-    /// Where each name stands in its list. Only while the index is built: thousands of names may begin alike.
-    positions: HashMap<Vec<String>, usize>,
+    /// Where each name stands in its list, by its hash. Only while the index is built: thousands of names may begin
+    /// alike.
+    positions: HashMap<u64, usize>,
+    /// Areas by their id.
+    area_ids: HashMap<String, usize>,
     /// Words, and of Chinese names the parts, with the entities that have them.
     parts: HashMap<String, Vec<usize>>,
     /// Toneless pinyin of names, areas and kinds, with the form that is meant.
@@ -78,10 +82,10 @@ pub struct HouseIndex {
     by_area: Vec<Vec<usize>>,
     by_floor: Vec<Vec<usize>>,
     by_class: HashMap<Class, Vec<usize>>,
-    /// Words of names, each once, by their number of characters.
-    words: BTreeMap<usize, Vec<String>>,
-    /// Names of what can be acted on and of areas, for "did you mean".
-    pub known: Vec<Known>,
+    /// Words of names, each once, by their number of characters; gathered for the first word that is misspelt.
+    words: OnceLock<BTreeMap<usize, Vec<String>>>,
+    /// Names of what can be acted on and of areas; gathered for the first "did you mean".
+    known: OnceLock<Vec<Known>>,
 }
 
 /// Longest part of a Chinese name that is indexed.
@@ -121,19 +125,34 @@ impl HouseIndex {
             if let Some(list) = item.floor.and_then(|floor| self.by_floor.get_mut(floor)) {
                 list.push(position);
             }
-            for class in Class::ALL.iter().filter(|class| belongs(item, **class) > 0) {
-                self.by_class.entry(*class).or_default().push(position);
+            let by_name = item.named.iter().filter(|class| !of_domain(item.entity.domain()).contains(class));
+            for class in of_domain(item.entity.domain()).iter().chain(by_name) {
+                if belongs(item, *class) > 0 {
+                    self.by_class.entry(*class).or_default().push(position);
+                }
             }
         }
-        let words: BTreeSet<&String> =
-            self.parts.keys().chain(self.names.values().flatten().flat_map(|entry| &entry.keys)).collect();
+    }
+
+    /// Names of what can be acted on and of areas, for "did you mean".
+    pub fn known(&self) -> &[Known] {
+        self.known.get_or_init(|| {
+            let acts = |item: &&Item| !item.entity.actions.is_empty();
+            let names = self.items.iter().filter(acts).flat_map(|item| item.entity.all_names());
+            let known: BTreeSet<&str> =
+                names.chain(self.areas.iter().map(|area| area.name.as_str())).collect();
+            known.into_iter().map(Known::new).collect()
+        })
+    }
+
+    fn gathered_words(&self) -> BTreeMap<usize, Vec<String>> {
+        let of_names = self.names.values().flatten().flat_map(|entry| &entry.keys);
+        let words: HashSet<&String> = self.parts.keys().chain(of_names).collect();
+        let mut by_length: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for word in words {
-            self.words.entry(word.chars().count()).or_default().push(word.clone());
+            by_length.entry(word.chars().count()).or_default().push(word.clone());
         }
-        let acts = |item: &&Item| !item.entity.actions.is_empty();
-        let names = self.items.iter().filter(acts).flat_map(|item| item.entity.all_names());
-        let known: BTreeSet<&str> = names.chain(self.areas.iter().map(|area| area.name.as_str())).collect();
-        self.known = known.into_iter().map(Known::new).collect();
+        by_length
     }
 
     fn places(&mut self, house: &House, lexicon: &Lexicon) {
@@ -188,6 +207,7 @@ impl HouseIndex {
             let floor =
                 area.floor.as_ref().and_then(|id| self.floors.iter().position(|floor| floor.id == *id));
             let (id, name) = (area.id.clone(), shown(&area.name, &area.aliases, lexicon.language));
+            self.area_ids.entry(id.clone()).or_insert(position);
             self.areas.push(Place { id, name, floor, level: None, outside, keys: lexicon.keys(&area.name) });
         }
     }
@@ -214,22 +234,27 @@ impl HouseIndex {
             return;
         }
         let position = self.items.len();
-        let mut words = HashSet::new();
+        let mut words: Vec<String> = Vec::new();
         let mut named = Vec::new();
         let mut outside = false;
         let mut critical = false;
         for name in entity.all_names() {
             let keys = lexicon.keys(name);
             named.extend(classes_in(&keys, lexicon));
-            outside |= lexicon.is_outside(&keys);
-            critical |= lexicon.is_critical(&keys);
+            if lexicon.is_marked(&keys) {
+                outside |= lexicon.is_outside(&keys);
+                critical |= lexicon.is_critical(&keys);
+            }
             if lexicon.han_numbers {
                 self.han_parts(&keys, position, lexicon);
                 self.sound(&keys);
             }
             for key in &keys {
-                if words.insert(key.clone()) && !is_han(key) {
-                    self.part(key, position);
+                if !words.contains(key) {
+                    words.push(key.clone());
+                    if !is_han(key) {
+                        self.part(key, position);
+                    }
                 }
             }
             for other in lexicon.counted_names(&keys) {
@@ -237,12 +262,14 @@ impl HouseIndex {
             }
             self.name(keys, Target::Entity(position));
         }
-        for key in entity.id.object_id().split('_').map(|word| lexicon.stem(word)) {
-            if key.len() > 2 && key.parse::<u32>().is_err() && words.insert(key.clone()) {
+        let plain = |word: &&str| word.len() > 2 && word.parse::<u32>().is_err();
+        for key in entity.id.object_id().split('_').filter(plain).map(|word| lexicon.stem(word)) {
+            if key.len() > 2 && !words.contains(&key) {
                 self.part(&key, position);
+                words.push(key);
             }
         }
-        let area = entity.area.as_ref().and_then(|id| self.areas.iter().position(|area| area.id == *id));
+        let area = entity.area.as_deref().and_then(|id| self.area_ids.get(id).copied());
         let place = area.and_then(|area| self.areas.get(area));
         outside |= place.is_some_and(|place| place.outside);
         let floor = place.and_then(|place| place.floor);
@@ -253,22 +280,36 @@ impl HouseIndex {
     }
 
     fn name(&mut self, keys: Vec<String>, target: Target) {
-        let Some(first) = keys.first().cloned() else { return };
-        let list = self.names.entry(first).or_default();
-        match self.positions.get(&keys).and_then(|position| list.get_mut(*position)) {
+        let Some(first) = keys.first() else { return };
+        let mut hasher = DefaultHasher::new();
+        keys.hash(&mut hasher);
+        let hash = hasher.finish();
+        if !self.names.contains_key(first) {
+            self.names.insert(first.clone(), Vec::new());
+        }
+        let Some(list) = self.names.get_mut(first) else { return };
+        let at = self.positions.get(&hash).copied();
+        let same = |entry: &NameEntry| entry.keys == keys;
+        // Two names of one hash: as good as never, and then looked for.
+        let known =
+            at.filter(|at| list.get(*at).is_some_and(same)).or_else(|| at.and(list.iter().position(same)));
+        match known.and_then(|at| list.get_mut(at)) {
             Some(entry) if !entry.targets.contains(&target) => entry.targets.push(target),
             Some(_) => {}
             None => {
-                self.positions.insert(keys.clone(), list.len());
+                self.positions.insert(hash, list.len());
                 list.push(NameEntry { keys, targets: vec![target] });
             }
         }
     }
 
     fn part(&mut self, key: &str, position: usize) {
-        let list = self.parts.entry(key.to_owned()).or_default();
-        if list.last() != Some(&position) {
-            list.push(position);
+        match self.parts.get_mut(key) {
+            Some(list) if list.last() != Some(&position) => list.push(position),
+            Some(_) => {}
+            None => {
+                self.parts.insert(key.to_owned(), vec![position]);
+            }
         }
     }
 
@@ -316,7 +357,8 @@ impl HouseIndex {
 
     /// Every word of so many characters that may be meant by a misspelt one.
     pub fn words(&self, characters: std::ops::RangeInclusive<usize>) -> impl Iterator<Item = &str> {
-        self.words.range(characters).flat_map(|(_, words)| words.iter().map(String::as_str))
+        let words = self.words.get_or_init(|| self.gathered_words());
+        words.range(characters).flat_map(|(_, words)| words.iter().map(String::as_str))
     }
 
     /// Lists that hold together every item that a noun can mean by its places, kinds and parts of names.
@@ -345,7 +387,7 @@ impl HouseIndex {
     }
 
     pub fn area_of(&self, id: &str) -> Option<usize> {
-        self.areas.iter().position(|area| area.id == id)
+        self.area_ids.get(id).copied()
     }
 }
 

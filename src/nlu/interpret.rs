@@ -14,7 +14,7 @@ use super::scope::{distributed, named_areas, scoped};
 use super::time::Time;
 use super::timing::bare_clock_as_value;
 use super::understanding::{Intent, RefuseReason, Understanding};
-use super::vocabulary::{Class, Pred, StateWord, Word};
+use super::vocabulary::{Class, Pred, Word};
 
 /// What the noun phrases of a clause were found to mean together.
 #[derive(Default)]
@@ -123,29 +123,6 @@ impl Command<'_> {
             nps: clause.nps.clone(),
             ..Frame::question()
         })
-    }
-
-    /// A value or a setting that the verb cannot take is something that was not understood.
-    fn no_leftovers(&self, clause: &Clause, frame: &Frame) -> Result<(), Stop> {
-        let counted = clause.values.iter().any(|value| !matches!(value, Value::Duration(_)));
-        let valued = counted || frame.color.is_some() || frame.white.is_some();
-        let several = clause.nps.iter().any(|np| np.plural || np.all) || clause.word(Word::All);
-        let odd = clause.words.iter().any(|word| is_odd(*word) && !(*word == Word::Other && several));
-        let choice = clause.word(Word::Or) && frame.pred != Pred::Toggle;
-        let colors = clause.colors.iter().any(|color| Some(*color) != frame.color);
-        // "Turn on the lamp 25" says no share of anything.
-        let numbers = clause.values.iter().any(|value| matches!(value, Value::Number(_)));
-        let bare = numbers
-            && matches!(frame.pred, Pred::On | Pred::OnOrOpen)
-            && !clause.word(Word::To)
-            && frame.attribute.is_none();
-        let remarks = !clause.occasions.is_empty() && !clause.preds.is_empty();
-        // "Water is wet" tells something.
-        let told = clause.states.iter().any(|state| is_only_seen(*state)) && !clause.preds.is_empty();
-        if (takes_no_value(frame.pred) && valued) || odd || choice || colors || bare || remarks || told {
-            return Err(Box::new(self.not_understood(Vec::new())));
-        }
-        Ok(())
     }
 
     pub fn resolver<'b>(&'b self, frame: &'b Frame, running: &Running) -> Resolver<'b> {
@@ -404,64 +381,4 @@ fn is_alarm_clock(clause: &Clause, frame: &Frame) -> bool {
     );
     let set_off = clause.pred(Pred::Set) && frame.pred == Pred::Off;
     alarm && ((!clause.times.is_empty() && !arms) || set_off)
-}
-
-/// States that nothing can be put into.
-fn is_only_seen(state: StateWord) -> bool {
-    matches!(state, StateWord::Detected | StateWord::Jammed | StateWord::Available | StateWord::Unavailable)
-}
-
-/// Verbs beside which a value says something that is not understood.
-fn takes_no_value(pred: Pred) -> bool {
-    matches!(
-        pred,
-        Pred::Off
-            | Pred::Lock
-            | Pred::Unlock
-            | Pred::Stop
-            | Pred::Toggle
-            | Pred::Pause
-            | Pred::Resume
-            | Pred::Next
-            | Pred::Previous
-            | Pred::Mute
-            | Pred::Unmute
-            | Pred::Dock
-            | Pred::Mow
-            | Pred::Disarm
-    )
-}
-
-/// Words that shape a sentence in a way that no command does, or belong to a time that was not read.
-fn is_odd(word: Word) -> bool {
-    matches!(
-        word,
-        Word::Until
-            | Word::Other
-            | Word::NeverMind
-            | Word::HowMany
-            | Word::Which
-            | Word::Who
-            | Word::Where
-            | Word::OClock
-            | Word::Hour
-            | Word::Minute
-            | Word::Second
-            | Word::Week
-            | Word::Month
-            | Word::Year
-            | Word::MonthMark
-            | Word::DayMark
-            | Word::January
-            | Word::February
-            | Word::March
-            | Word::April
-            | Word::June
-            | Word::July
-            | Word::August
-            | Word::September
-            | Word::October
-            | Word::November
-            | Word::December
-    )
 }

@@ -43,6 +43,69 @@ fn class_of(sense: &Sense) -> Option<Class> {
     }
 }
 
+/// The kinds that things of a domain can be of by what they are; by their names they can be of others too.
+pub fn of_domain(domain: Domain) -> &'static [Class] {
+    match domain {
+        Domain::Light => &[Class::Light],
+        Domain::Fan => &[Class::Fan],
+        Domain::Switch => &[Class::Light, Class::Switch, Class::Plug, Class::Coffee],
+        Domain::Cover => &[
+            Class::Blind,
+            Class::Curtain,
+            Class::Shade,
+            Class::Shutter,
+            Class::Awning,
+            Class::Cover,
+            Class::GarageDoor,
+            Class::Gate,
+            Class::Door,
+            Class::Window,
+        ],
+        Domain::BinarySensor => &[
+            Class::GarageDoor,
+            Class::Door,
+            Class::Window,
+            Class::Lock,
+            Class::Sensor,
+            Class::Motion,
+            Class::Presence,
+            Class::Smoke,
+            Class::Leak,
+        ],
+        Domain::Lock => &[Class::Door, Class::Lock],
+        Domain::AlarmControlPanel => &[Class::Alarm],
+        Domain::Climate => &[Class::Climate, Class::AirConditioner, Class::Heating],
+        Domain::MediaPlayer => &[Class::Media, Class::Music, Class::Tv, Class::Speaker],
+        Domain::Vacuum => &[Class::Vacuum],
+        Domain::LawnMower => &[Class::Mower],
+        Domain::Valve => &[Class::Valve, Class::Sprinkler],
+        Domain::Humidifier => &[Class::Humidifier],
+        Domain::WaterHeater => &[Class::WaterHeater],
+        Domain::Siren => &[Class::Siren],
+        Domain::Camera => &[Class::Camera],
+        Domain::Scene => &[Class::Scene],
+        Domain::Script => &[Class::Script],
+        Domain::Todo => &[Class::List, Class::ShoppingList, Class::TaskList],
+        Domain::Timer => &[Class::Timer],
+        Domain::Sensor => &[Class::Sensor],
+        Domain::Person | Domain::DeviceTracker => &[Class::Person],
+        Domain::Weather => &[Class::Weather],
+        Domain::Button
+        | Domain::Date
+        | Domain::DateTime
+        | Domain::Event
+        | Domain::Image
+        | Domain::Notify
+        | Domain::Number
+        | Domain::Select
+        | Domain::Tag
+        | Domain::Text
+        | Domain::Time
+        | Domain::Update
+        | Domain::Other => &[],
+    }
+}
+
 /// How well an entity is of a class: 2 by what it is, 1 by its name only, 0 not.
 pub fn belongs(item: &Item, class: Class) -> u8 {
     let entity = &item.entity;

@@ -122,6 +122,8 @@ pub struct Lexicon {
     /// What stands after the number of a thing: 号.
     counters: Vec<String>,
     same_places: Vec<Vec<Vec<String>>>,
+    /// The first words of `outside` and `critical`: a name without any of them is neither.
+    marked: HashSet<String>,
     outside: Vec<Vec<String>>,
     critical: Vec<Vec<String>>,
 }
@@ -161,7 +163,7 @@ impl Lexicon {
     /// A word without apostrophes, and without accents where the language is often written without.
     pub fn folded(&self, word: &str) -> String {
         let plain = word.chars().filter(|character| *character != '\'');
-        if !self.fold_accents {
+        if !self.fold_accents || word.is_ascii() {
             return plain.collect();
         }
         let mut folded = String::with_capacity(word.len());
@@ -330,6 +332,11 @@ impl Lexicon {
             all.push([vec![ordinal.clone()], without(keys, at)].concat());
         }
         all
+    }
+
+    /// Whether a name has a word that may say that it is outside, or that it is not to be swept up.
+    pub fn is_marked(&self, keys: &[String]) -> bool {
+        keys.iter().any(|key| self.marked.contains(key))
     }
 
     pub fn is_outside(&self, keys: &[String]) -> bool {

@@ -30,6 +30,7 @@ mod index;
 mod interpret;
 mod kinds;
 mod lattice;
+mod leftovers;
 mod lexicon;
 mod nearest;
 mod number;

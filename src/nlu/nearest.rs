@@ -56,7 +56,7 @@ impl HouseIndex {
     pub fn nearest(&self, said: &str, limit: usize) -> Vec<String> {
         let said = Known::new(said);
         let mut scored: Vec<(f64, &str)> = self
-            .known
+            .known()
             .iter()
             .map(|known| (known.likeness(&said), known.name.as_str()))
             .filter(|(score, _)| *score > 0.5)

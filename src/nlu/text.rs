@@ -32,6 +32,9 @@ pub enum Kind {
 
 /// The normal form: NFKC, one apostrophe, simplified characters.
 pub fn normal(text: &str, lexicon: &Lexicon) -> String {
+    if text.is_ascii() && !text.contains('`') {
+        return text.to_owned();
+    }
     text.nfkc()
         .map(|character| match character {
             '\u{2018}' | '\u{2019}' | '\u{02bc}' | '`' | '\u{00b4}' => '\'',

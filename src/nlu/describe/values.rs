@@ -1,6 +1,6 @@
 //! Settings and measurements: which entity knows them, and how they are said.
 
-use super::{kind, number, state, with_unit};
+use super::{kind, spoken, state, with_unit};
 use crate::home::{Domain, State, attr};
 use crate::nlu::index::Item;
 use crate::nlu::lexicon::Lexicon;
@@ -117,8 +117,8 @@ pub fn value(lexicon: &Lexicon, item: &Item, known: Option<&State>, attribute: A
         return Some(state(lexicon, item, known));
     }
     if let Some(value) = amount(item, known, attribute) {
-        let Some(unit) = unit(attribute) else { return Some(number(value)) };
-        return Some(with_unit(&number(value), unit));
+        let Some(unit) = unit(attribute) else { return Some(spoken(lexicon, value)) };
+        return Some(with_unit(&spoken(lexicon, value), unit));
     }
     if tells_mode(item, known, attribute) {
         return Some(state(lexicon, item, known));

@@ -94,6 +94,8 @@ impl Lexicon {
         let (same_places, outside, critical) =
             (file.same_places.iter().map(keys).collect(), keys(&file.outside), keys(&file.critical));
         (lexicon.same_places, lexicon.outside, lexicon.critical) = (same_places, outside, critical);
+        let all = lexicon.outside.iter().chain(&lexicon.critical);
+        lexicon.marked = all.filter_map(|keys| keys.first().cloned()).collect();
         lexicon.numbers(&file.numbers);
         lexicon.meanings(&file)?;
         lexicon.verbs_in_two_parts(&file.separable)?;
@@ -160,6 +162,7 @@ impl Lexicon {
             ordinals: Vec::new(),
             counters: std::mem::take(&mut file.counters),
             same_places: Vec::new(),
+            marked: HashSet::new(),
             outside: Vec::new(),
             critical: Vec::new(),
         };

@@ -215,6 +215,10 @@ impl Scanner<'_> {
             self.close_or_spoil(&noun);
         }
         self.linked = false;
+        // 谁在家: it asks for names.
+        if self.han && self.asking && span.word(Word::Who) {
+            self.clause.question = self.clause.question.or(Some(Word::Who));
+        }
         let words = std::mem::take(&mut self.clause.words);
         let np =
             self.np.get_or_insert_with(|| Np { start: span.start, joined: self.joined, ..Np::default() });
