@@ -152,7 +152,7 @@ fn packed(value: &Value, layout: &Layout) -> Option<Vec<u8>> {
                 bytes.iter().copied().chain(std::iter::repeat(0)).take(item.count).collect()
             }
             '?' => vec![u8::from(value.is_true())],
-            'f' => vec![number(value)? as f32].iter().flat_map(|n| n.to_le_bytes()).collect(),
+            'f' => (number(value)? as f32).to_le_bytes().to_vec(),
             'd' => number(value)?.to_le_bytes().to_vec(),
             letter => {
                 let whole = whole(value)?;

@@ -28,13 +28,15 @@ fn text_method(text: &str, method: &str, args: &[Value]) -> Result<Value, Error>
     let arg = |at: usize| args.get(at);
     let word = |at: usize| arg(at).and_then(Value::as_str);
     let number = |at: usize| arg(at).and_then(Value::as_usize);
-    let all = |test: fn(char) -> bool| !text.is_empty() && text.chars().all(test);
     let strip = |start: bool, end: bool| {
         let of: Option<Vec<char>> = word(0).map(|set| set.chars().collect());
         let out = |c: char| of.as_ref().map_or(c.is_whitespace(), |of| of.contains(&c));
         let text = if start { text.trim_start_matches(out) } else { text };
         if end { text.trim_end_matches(out) } else { text }.to_owned()
     };
+    if let Some(answer) = text_test(text, method) {
+        return Ok(answer.into());
+    }
     Ok(match method {
         "lower" | "casefold" => text.to_lowercase().into(),
         "upper" => text.to_uppercase().into(),
@@ -67,19 +69,7 @@ fn text_method(text: &str, method: &str, args: &[Value]) -> Result<Value, Error>
         "ljust" => pad(text, args, |missing| (0, missing)).into(),
         "rjust" => pad(text, args, |missing| (missing, 0)).into(),
         "center" => pad(text, args, |missing| (missing / 2, missing - missing / 2)).into(),
-        "isdigit" | "isdecimal" | "isnumeric" => all(|c| c.is_numeric()).into(),
-        "isalpha" => all(char::is_alphabetic).into(),
-        "isalnum" => all(char::is_alphanumeric).into(),
-        "isspace" => all(char::is_whitespace).into(),
-        "istitle" => (text.chars().any(char::is_alphabetic) && text::title_method(text) == text).into(),
-        "isidentifier" => {
-            let starts = text.starts_with(|c: char| c == '_' || c.is_alphabetic());
-            (starts && text.chars().all(|c| c == '_' || c.is_alphanumeric())).into()
-        }
-        "isascii" => text.is_ascii().into(),
         "expandtabs" => expand_tabs(text, number(0).unwrap_or(8).min(MAX_WIDTH)).into(),
-        "isupper" => (text.chars().any(char::is_uppercase) && !text.chars().any(char::is_lowercase)).into(),
-        "islower" => (text.chars().any(char::is_lowercase) && !text.chars().any(char::is_uppercase)).into(),
         "join" => {
             let parts = items(arg(0).unwrap_or(&Value::UNDEFINED))?;
             match parts.iter().find(|part| part.as_str().is_none()) {
@@ -90,6 +80,26 @@ fn text_method(text: &str, method: &str, args: &[Value]) -> Result<Value, Error>
         "format" => return format::braces(text, args),
         "encode" => Value::from_bytes(text.as_bytes().to_vec()),
         _ => return Err(Error::from(ErrorKind::UnknownMethod)),
+    })
+}
+
+/// What Python's `is…` methods say.
+fn text_test(text: &str, method: &str) -> Option<bool> {
+    let all = |test: fn(char) -> bool| !text.is_empty() && text.chars().all(test);
+    Some(match method {
+        "isdigit" | "isdecimal" | "isnumeric" => all(|c| c.is_numeric()),
+        "isalpha" => all(char::is_alphabetic),
+        "isalnum" => all(char::is_alphanumeric),
+        "isspace" => all(char::is_whitespace),
+        "istitle" => text.chars().any(char::is_alphabetic) && text::title_method(text) == text,
+        "isidentifier" => {
+            let starts = text.starts_with(|c: char| c == '_' || c.is_alphabetic());
+            starts && text.chars().all(|c| c == '_' || c.is_alphanumeric())
+        }
+        "isascii" => text.is_ascii(),
+        "isupper" => text.chars().any(char::is_uppercase) && !text.chars().any(char::is_lowercase),
+        "islower" => text.chars().any(char::is_lowercase) && !text.chars().any(char::is_uppercase),
+        _ => return None,
     })
 }
 

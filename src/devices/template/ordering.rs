@@ -22,7 +22,8 @@ pub(super) fn fill(environment: &mut Environment<'static>) {
         environment.add_filter(name, function);
         environment.add_function(name, function);
     }
-    let tests: [(&[&str], fn(Ordering) -> bool); 4] = [
+    type Test = fn(Ordering) -> bool;
+    let tests: [(&[&str], Test); 4] = [
         (&["lt", "lessthan", "<"], Ordering::is_lt),
         (&["le", "<="], Ordering::is_le),
         (&["gt", "greaterthan", ">"], Ordering::is_gt),

@@ -184,6 +184,15 @@ pub(super) fn local(
             timestamp(p, "timestamp_custom", |at| strftime::write(Moment::within(at, zone), &format).into())
         }),
     );
+    ages(&mut both, clock, zone);
+}
+
+/// How long ago or how far ahead a moment is.
+fn ages(
+    both: &mut impl FnMut(&'static str, &'static [&'static str], Arc<LocalCall>),
+    clock: &Clock,
+    zone: chrono_tz::Tz,
+) {
     for (name, future) in [("time_since", false), ("relative_time", false), ("time_until", true)] {
         let now = clock.clone();
         both(
