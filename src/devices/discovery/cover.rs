@@ -83,17 +83,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     ];
     let reports = |field| reads.iter().flatten().any(|read| read.field == field);
     let (position, state, tilt) = (reports(Field::Position), reports(Field::State), reports(Field::Tilt));
-    for (template, topic) in [
-        ("value_template", "state_topic"),
-        ("position_template", "position_topic"),
-        ("set_position_template", "set_position_topic"),
-        ("tilt_command_template", "tilt_command_topic"),
-        ("tilt_status_template", "tilt_status_topic"),
-    ] {
-        if fields.has(template) && !fields.has(topic) {
-            return Err(Refusal::Missing(format!("{topic} ({template} needs it)")));
-        }
-    }
+    templates_have_topics(fields)?;
     let set_position = fields.command("set_position_topic", "set_position_template")?;
     if set_position.is_some() && !position {
         return Err(Refusal::Missing("position_topic (set_position_topic needs it)".into()));
@@ -136,6 +126,22 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         reports_state: state || position,
         initial: Update::default(),
     })
+}
+
+/// A template without its topic refuses the message.
+fn templates_have_topics(fields: Fields<'_>) -> Result<(), Refusal> {
+    for (template, topic) in [
+        ("value_template", "state_topic"),
+        ("position_template", "position_topic"),
+        ("set_position_template", "set_position_topic"),
+        ("tilt_command_template", "tilt_command_topic"),
+        ("tilt_status_template", "tilt_status_topic"),
+    ] {
+        if fields.has(template) && !fields.has(topic) {
+            return Err(Refusal::Missing(format!("{topic} ({template} needs it)")));
+        }
+    }
+    Ok(())
 }
 
 impl Cover {

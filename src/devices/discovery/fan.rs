@@ -34,37 +34,7 @@ struct Fan {
 }
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
-    let mut reads = vec![
-        Read::of(fields, "state_topic", "state_value_template", Field::State, Undefined::Raw)?,
-        Read::of(
-            fields,
-            "percentage_state_topic",
-            "percentage_value_template",
-            Field::Percentage,
-            Undefined::Raw,
-        )?,
-        Read::of(
-            fields,
-            "preset_mode_state_topic",
-            "preset_mode_value_template",
-            Field::Preset,
-            Undefined::Raw,
-        )?,
-        Read::of(
-            fields,
-            "oscillation_state_topic",
-            "oscillation_value_template",
-            Field::Oscillation,
-            Undefined::Raw,
-        )?,
-        Read::of(
-            fields,
-            "direction_state_topic",
-            "direction_value_template",
-            Field::Direction,
-            Undefined::Raw,
-        )?,
-    ];
+    let mut reads = reads(fields)?;
     let reports = reads.iter().flatten().any(|read| read.field == Field::State);
     let range = (fields.int_or("speed_range_min", 1)? as f64, fields.int_or("speed_range_max", 100)? as f64);
     if range.0 < 1.0 || range.0 >= range.1 && range != (1.0, 1.0) {
@@ -117,6 +87,40 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         reports_state: reports,
         initial,
     })
+}
+
+fn reads(fields: Fields<'_>) -> Result<Vec<Option<Read<Field>>>, Refusal> {
+    Ok(vec![
+        Read::of(fields, "state_topic", "state_value_template", Field::State, Undefined::Raw)?,
+        Read::of(
+            fields,
+            "percentage_state_topic",
+            "percentage_value_template",
+            Field::Percentage,
+            Undefined::Raw,
+        )?,
+        Read::of(
+            fields,
+            "preset_mode_state_topic",
+            "preset_mode_value_template",
+            Field::Preset,
+            Undefined::Raw,
+        )?,
+        Read::of(
+            fields,
+            "oscillation_state_topic",
+            "oscillation_value_template",
+            Field::Oscillation,
+            Undefined::Raw,
+        )?,
+        Read::of(
+            fields,
+            "direction_state_topic",
+            "direction_value_template",
+            Field::Direction,
+            Undefined::Raw,
+        )?,
+    ])
 }
 
 impl Fan {

@@ -2,11 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::super::entity_codec::{
-    Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number, whole,
-};
+use super::super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, View, bad, number, whole};
 use super::super::fields::{Command, Fields, Refusal};
-use super::basic_field::{Field, assumed, field};
+use super::basic_field::{Field, assumed, field, modes, reads};
 use super::color::{Color, Mode, round};
 use super::memory::{Memory, Reported};
 use super::{Abilities, Whites, Wish, brightness_out, brightness_scale, effects};
@@ -54,50 +52,12 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     };
     let of =
         |name: &str| fields.command(&format!("{name}_command_topic"), &format!("{name}_command_template"));
-    let read = |name: &str, field| {
-        Read::of(
-            fields,
-            &format!("{name}_state_topic"),
-            &format!("{name}_value_template"),
-            field,
-            Undefined::Ignore,
-        )
-    };
-    let mut reads = vec![
-        Read::of(fields, "state_topic", "state_value_template", Field::State, Undefined::Raw)?,
-        read("brightness", Field::Brightness)?,
-        read("color_mode", Field::Mode)?,
-        read("color_temp", Field::ColorTemp)?,
-        read("effect", Field::Effect)?,
-        read("hs", Field::Hs)?,
-        read("rgb", Field::Rgb)?,
-        read("rgbw", Field::Rgbw)?,
-        read("rgbww", Field::Rgbww)?,
-        read("xy", Field::Xy)?,
-    ];
-    // What cannot be set is not shown either.
-    if !fields.has("effect_command_topic") {
-        reads.retain(|read| read.as_ref().is_none_or(|read| read.field != Field::Effect));
-    }
+    let reads = reads(fields)?;
     let reports = |field| reads.iter().flatten().any(|read| read.field == field);
-    let white = fields.publish("white_command_topic")?;
+    fields.publish("white_command_topic")?;
     let (brightness, color_temp, effect) = (of("brightness")?, of("color_temp")?, of("effect")?);
     let (hs, rgb, rgbw, rgbww, xy) = (of("hs")?, of("rgb")?, of("rgbw")?, of("rgbww")?, of("xy")?);
-    let mut modes: Vec<Mode> = [
-        (color_temp.is_some(), Mode::ColorTemp),
-        (hs.is_some(), Mode::Hs),
-        (rgb.is_some(), Mode::Rgb),
-        (rgbw.is_some(), Mode::Rgbw),
-        (rgbww.is_some(), Mode::Rgbww),
-        (white.is_some(), Mode::White),
-        (xy.is_some(), Mode::Xy),
-    ]
-    .into_iter()
-    .filter_map(|(has, mode)| has.then_some(mode))
-    .collect();
-    if modes.is_empty() {
-        modes.push(if brightness.is_some() { Mode::Brightness } else { Mode::OnOff });
-    }
+    let modes = modes(fields);
     let only = match modes.as_slice() {
         [only] => Some(*only),
         _ => None,
