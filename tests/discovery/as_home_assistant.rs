@@ -1,6 +1,7 @@
 //! What Home Assistant 2026.2.3 showed and sent when it was run with these announcements, messages and calls.
 
 mod values;
+mod verbs;
 
 use homeloop::home::{Action, EntityId, Verb};
 use serde_json::{Map, Value, json};

@@ -169,6 +169,8 @@ fn step(world: &mut World, step: &Value) -> Option<String> {
     let call = step["call"].as_str().unwrap();
     let (id, seen) = world.entities.iter().next()?;
     let id = id.clone();
+    // How Home Assistant's publishes are ours: a quality of service of 0 becomes 1, and nothing is retained, whatever the
+    // announcement says: a command that a broker keeps would be acted on again after a restart.
     let expected: Vec<Value> = step["publish"]
         .as_array()
         .unwrap()

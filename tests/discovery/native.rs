@@ -121,6 +121,28 @@ fn a_shelly_is_known_by_its_notifications() {
 }
 
 #[test]
+fn a_zigbee2mqtt_device_that_is_gone_stays_so_when_its_bridge_comes_back() {
+    let list = br#"[{"ieee_address":"0x2","type":"Router","friendly_name":"plug","definition":{"vendor":"V","model":"M",
+        "description":"Plug","exposes":[{"type":"switch","features":[
+            {"name":"state","property":"state","value_on":"ON","value_off":"OFF"}]}]}}]"#;
+    let mut world = World::new();
+    world.message("zigbee2mqtt/bridge/devices", list, true);
+    world.message("zigbee2mqtt/plug", br#"{"state":"ON"}"#, false);
+    for (topic, payload, state) in [
+        // Without the bridge's word for the device, the bridge's own is enough.
+        ("bridge/state", r#"{"state":"online"}"#, "on"),
+        ("plug/availability", r#"{"state":"offline"}"#, "unavailable"),
+        ("bridge/state", "offline", "unavailable"),
+        ("bridge/state", r#"{"state":"online"}"#, "unavailable"),
+        ("plug/availability", "online", "on"),
+        ("bridge/state", "offline", "unavailable"),
+    ] {
+        world.message(&format!("zigbee2mqtt/{topic}"), payload.as_bytes(), true);
+        assert_eq!(shown(&world, "switch.plug"), state, "{topic} {payload}");
+    }
+}
+
+#[test]
 fn recorded_lists_of_zigbee2mqtt_are_read_without_a_refusal() {
     let Some(folder) = data::folder() else { return };
     let big = std::fs::read(folder.join("big_bridge_devices.json")).unwrap();

@@ -168,6 +168,8 @@ async fn updates_and_settings_are_refused_whoever_asks() {
     let Some(house) = House::start("", &[]).await else { return };
     let update = json!({"name": "firmware", "stat_t": "firmware", "cmd_t": "firmware/set", "pl_inst": "go"});
     house.announce("homeassistant/update/firmware/config", &update, "update.firmware").await;
+    house.publish("firmware", r#"{"installed_version":"1","latest_version":"2"}"#, true).await;
+    house.until("update.firmware", "has a newer version", |state| state.text() == Some("on")).await;
     let setting =
         json!({"name": "setting", "stat_t": "setting", "cmd_t": "setting/set", "ent_cat": "config"});
     house.announce("homeassistant/switch/setting/config", &setting, "switch.setting").await;
