@@ -476,22 +476,22 @@ fn hassil_zh() {
 
 #[test]
 fn hassil_de() {
-    at_least("de", 85);
+    at_least("de", 94);
 }
 
 #[test]
 fn hassil_fr() {
-    at_least("fr", 85);
+    at_least("fr", 93);
 }
 
 #[test]
 fn hassil_es() {
-    at_least("es", 85);
+    at_least("es", 93);
 }
 
 #[test]
 fn hassil_nl() {
-    at_least("nl", 85);
+    at_least("nl", 93);
 }
 
 fn at_least(file: &str, percent: usize) {

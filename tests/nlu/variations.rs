@@ -124,3 +124,33 @@ fn variations_own_en() {
 fn variations_own_zh() {
     table(&own().join("homes.jsonl"), "own-zh", "zh", "own-zh");
 }
+
+#[test]
+fn variations_wide_en() {
+    table(&own().join("homes.jsonl"), "wide-en", "en", "wide-en");
+}
+
+#[test]
+fn variations_wide_zh() {
+    table(&own().join("homes.jsonl"), "wide-zh", "zh", "wide-zh");
+}
+
+#[test]
+fn variations_wide_de() {
+    table(&own().join("homes.jsonl"), "wide-de", "de", "wide-de");
+}
+
+#[test]
+fn variations_wide_fr() {
+    table(&own().join("homes.jsonl"), "wide-fr", "fr", "wide-fr");
+}
+
+#[test]
+fn variations_wide_es() {
+    table(&own().join("homes.jsonl"), "wide-es", "es", "wide-es");
+}
+
+#[test]
+fn variations_wide_nl() {
+    table(&own().join("homes.jsonl"), "wide-nl", "nl", "wide-nl");
+}
