@@ -8,7 +8,6 @@ use super::command::{Command, Running, Stop, push};
 use super::describe::number;
 use super::frame::Frame;
 use super::index::Target;
-use super::number::Value;
 use super::resolve::{Found, Resolver};
 use super::scope::{distributed, named_areas, scoped};
 use super::time::Time;

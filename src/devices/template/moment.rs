@@ -23,10 +23,6 @@ pub(super) struct Moment {
 pub(super) struct Span(pub TimeDelta);
 
 impl Moment {
-    pub fn aware(at: DateTime<FixedOffset>) -> Self {
-        Self { naive: at.naive_local(), offset: Some(*at.offset()), zone: None }
-    }
-
     pub fn utc(at: DateTime<Utc>) -> Self {
         Self::within(at, chrono_tz::UTC)
     }
@@ -34,10 +30,6 @@ impl Moment {
     pub fn within(at: DateTime<Utc>, zone: chrono_tz::Tz) -> Self {
         let at = at.with_timezone(&zone);
         Self { naive: at.naive_local(), offset: Some(at.offset().fix()), zone: Some(zone) }
-    }
-
-    pub fn naive(naive: NaiveDateTime) -> Self {
-        Self { naive, offset: None, zone: None }
     }
 
     /// The moment when the clocks of `zone` show `naive`.
