@@ -129,7 +129,6 @@ fn own(component: &str) -> &'static [&'static str] {
         "sensor" => &["last_reset", "state_class"],
         "siren" => &["available_tones", "duration", "tone", "volume_level"],
         "text" => &["max", "min", "mode", "pattern"],
-        "update" => UPDATE,
         "vacuum" => &["fan_speed"],
         "valve" => &["current_position"],
         "water_heater" => &[
@@ -186,6 +185,3 @@ const LIGHT: &[&str] = &[
     "supported_color_modes",
     "xy_color",
 ];
-
-/// Home Assistant lets the attributes through that it computes itself anyway; here they are read from the versions.
-const UPDATE: &[&str] = &["in_progress", "installed_version", "latest_version", "update_percentage"];
