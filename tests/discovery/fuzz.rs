@@ -37,7 +37,6 @@ pub fn announcements() -> Vec<(&'static str, Value)> {
         "device_tracker",
         "event",
         "fan",
-        "humidifier",
         "lawn_mower",
         "light",
         "lock",
@@ -58,6 +57,7 @@ pub fn announcements() -> Vec<(&'static str, Value)> {
     .map(|component| (component, plain.clone()))
     .collect();
     all.push(("select", of(&[], json!({}))));
+    all.push(("humidifier", of(&["options"], json!({"modes": ["a"]}))));
     all.push((
         "light",
         of(&["options"], json!({"schema": "json", "supported_color_modes": ["xy", "rgbww", "color_temp"]})),
