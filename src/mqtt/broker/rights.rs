@@ -87,7 +87,7 @@ impl Rights {
 }
 
 #[cfg(test)]
-mod deploy;
+mod deploy_tests;
 
 #[cfg(test)]
 fn rights() -> Rights {
