@@ -18,7 +18,7 @@ use super::perform::entry;
 use super::plan::{Maker, Occasion, Plan, PlanError};
 use super::port::{Codecs, Record, Secrets};
 use crate::clock::Clock;
-use crate::home::{Action, Domain, EntityId, SharedHouse, State, Verb};
+use crate::home::{Action, Domain, EntityId, House, SharedHouse, State, Verb};
 use crate::policy::{
     Approval, Asked, Decided, Decision, Direction, Facts, Grant, Leaf, Lockout, Permit, Policy, Principal,
     Rule, Scope, Told, decide, decide_dropping, direction,
@@ -188,7 +188,7 @@ impl Door {
             .collect();
         let complete = leaves.len() == plan.leaves().len();
         let policy = self.policy();
-        let facts = self.facts(&policy);
+        let facts = self.facts_of(&house, &policy);
         if matches!(plan.occasion(), Some(Occasion::Dropped { .. })) {
             return decide_dropping(plan.hash(), &leaves);
         }
@@ -197,7 +197,10 @@ impl Door {
 
     /// What rules ask about the home, now.
     pub fn facts(&self, policy: &Policy) -> Facts {
-        let house = self.house.read();
+        self.facts_of(&self.house.read(), policy)
+    }
+
+    fn facts_of(&self, house: &House, policy: &Policy) -> Facts {
         let mut somebody_home = None;
         let mut alarm = None;
         for entity in house.entities() {

@@ -6,10 +6,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::filters::Filters;
 use super::{Codec, Decoded, Expiry, Fault, Payload};
@@ -273,12 +274,14 @@ impl<P: ?Sized> Registry<P> {
         }
     }
 
+    /// A message is read while the house is locked or waited for, and others ask for codecs while they hold the house:
+    /// no reader may wait for a writer that waits itself.
     fn inner(&self) -> RwLockReadGuard<'_, Inner<P>> {
-        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+        self.inner.read_recursive()
     }
 
     fn inner_mut(&self) -> RwLockWriteGuard<'_, Inner<P>> {
-        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+        self.inner.write()
     }
 }
 

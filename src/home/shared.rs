@@ -1,10 +1,12 @@
 //! A house that many tasks read and few write, with a stream of what changed.
 //!
-//! The lock is std's: no caller may hold a guard over an await, and the compiler says so (the guard is not `Send`).
+//! No caller may hold a guard over an await, and the compiler says so (the guard is not `Send`). Whoever reads may read
+//! again further down: such a read never waits for a writer that waits itself, which would stop the whole house.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::broadcast;
 
 use super::entity::EntityId;
@@ -33,11 +35,11 @@ impl SharedHouse {
     }
 
     pub fn read(&self) -> RwLockReadGuard<'_, House> {
-        self.inner.house.read().unwrap_or_else(PoisonError::into_inner)
+        self.inner.house.read_recursive()
     }
 
     pub fn write(&self) -> RwLockWriteGuard<'_, House> {
-        self.inner.house.write().unwrap_or_else(PoisonError::into_inner)
+        self.inner.house.write()
     }
 
     /// Applies a report and tells those who listen. A report that changed nothing wakes nobody, unless somebody
@@ -91,5 +93,35 @@ impl Drop for Watch {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::home::Places;
+
+    #[test]
+    fn whoever_reads_may_read_again_while_a_report_waits() {
+        let house = SharedHouse::new(House::new(Places::default()));
+        let (done, ended) = mpsc::channel();
+        let reading = house.read();
+        let writer = std::thread::spawn({
+            let house = house.clone();
+            move || {
+                drop(house.write());
+                done.send(()).unwrap();
+            }
+        });
+        // The writer waits by now, or soon: each further read must get through all the same.
+        for _ in 0..100_000 {
+            assert_eq!(house.read().len(), 0);
+        }
+        assert!(ended.try_recv().is_err(), "nobody writes while somebody reads");
+        drop(reading);
+        writer.join().unwrap();
+        assert!(ended.try_recv().is_ok());
     }
 }
