@@ -7,15 +7,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::common::mosquitto::{Mosquitto, Options};
-use crate::process::{Daemon, Lock, free_port, login, mosquitto_pub, private};
-
-const HOME: &str = r#"
-[[entity]]
-id = "lock.front_door"
-name = "Front door"
-profile = "plain.lock"
-with = { topic = "home/front" }
-"#;
+use crate::process::{Daemon, free_port, FRONT_DOOR, Lock, login, mosquitto_pub, private};
 
 const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const OTHER_KEY: &str = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
@@ -95,7 +87,7 @@ trees = ["home/front"]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approver_account_of_the_embedded_broker_decides_and_nobody_else() {
     let dir = tempfile::tempdir().unwrap();
-    let home = private(dir.path().join("home.toml"), HOME);
+    let home = private(dir.path().join("home.toml"), FRONT_DOOR);
     let settings = format!(
         "[home]\nfile = {home:?}\n{}[mqtt.commands]\napprovals = \"accounts\"\n",
         accounts(dir.path())
@@ -133,7 +125,7 @@ async fn s12_signed_decisions_count_under_an_approvers_key_alone() {
     let logins = vec![("homeloop".to_owned(), "secret".to_owned()), ("all".to_owned(), "all".to_owned())];
     let Some(mosquitto) = Mosquitto::start(Options { logins, ..Options::default() }).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let home = private(dir.path().join("home.toml"), HOME);
+    let home = private(dir.path().join("home.toml"), FRONT_DOOR);
     let password = private(dir.path().join("mqtt"), "secret\n");
     let (anna, ben) =
         (private(dir.path().join("anna.key"), KEY), private(dir.path().join("ben.key"), OTHER_KEY));
@@ -182,7 +174,7 @@ async fn s10_and_s11_without_a_mode_or_with_an_open_broker_no_decision_over_mqtt
     let key = private(key_dir.path().join("anna.key"), KEY);
     for mode in ["off", "acl", "hmac"] {
         let dir = tempfile::tempdir().unwrap();
-        let home = private(dir.path().join("home.toml"), HOME);
+        let home = private(dir.path().join("home.toml"), FRONT_DOOR);
         let settings = format!(
             "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n\
              [mqtt.commands]\napprovals = \"{mode}\"\n[mqtt.commands.hmac_keys]\nanna = {key:?}\n",
@@ -210,7 +202,7 @@ async fn s8_and_s9_retained_and_queued_decisions_answer_nothing_after_a_restart(
     let logins = vec![("homeloop".to_owned(), "secret".to_owned()), ("all".to_owned(), "all".to_owned())];
     let Some(mosquitto) = Mosquitto::start(Options { logins, ..Options::default() }).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let home = private(dir.path().join("home.toml"), HOME);
+    let home = private(dir.path().join("home.toml"), FRONT_DOOR);
     let password = private(dir.path().join("mqtt"), "secret\n");
     let settings = format!(
         "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\nusername = \"homeloop\"\n\

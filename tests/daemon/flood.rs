@@ -6,15 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::common::soon;
-use crate::process::{Daemon, Lock, login, private};
-
-const HOME: &str = r#"
-[[entity]]
-id = "lock.front_door"
-name = "Front door"
-profile = "plain.lock"
-with = { topic = "home/front" }
-"#;
+use crate::process::{Daemon, FRONT_DOOR, Lock, login, private};
 
 const ACCOUNTS: &str = r#"
 [[account]]
@@ -47,7 +39,7 @@ async fn sent(broker: SocketAddr, bytes: &[u8]) -> TcpStream {
 #[tokio::test(flavor = "multi_thread")]
 async fn s57_a_flood_of_connects_halves_and_huge_claims_stays_within_256_megabytes() {
     let dir = tempfile::tempdir().unwrap();
-    let home = private(dir.path().join("home.toml"), HOME);
+    let home = private(dir.path().join("home.toml"), FRONT_DOOR);
     let accounts = private(dir.path().join("accounts.toml"), ACCOUNTS);
     let settings = format!(
         "[home]\nfile = {home:?}\n[mqtt.embedded]\nbind = \"127.0.0.1:0\"\naccounts_file = {accounts:?}\n"

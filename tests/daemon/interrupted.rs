@@ -10,15 +10,7 @@ use serde_json::{Value, json};
 use crate::common::mosquitto::{Mosquitto, Options};
 use crate::common::recorder::Recorder;
 use crate::common::soon;
-use crate::process::{Daemon, Lock, free_port, private};
-
-const HOME: &str = r#"
-[[entity]]
-id = "lock.front_door"
-name = "Front door"
-profile = "plain.lock"
-with = { topic = "home/front" }
-"#;
+use crate::process::{Daemon, free_port, FRONT_DOOR, Lock, private};
 
 fn settings(dir: &std::path::Path, home: &str, port: u16) -> String {
     let home = private(dir.join("home.toml"), home);
@@ -37,7 +29,7 @@ fn signal(daemon: &Daemon, name: &str) {
 async fn f1_to_f3_a_broker_that_is_killed_and_comes_back_empty_is_used_again_and_nothing_is_repeated() {
     let Some(mut mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let daemon = Daemon::start(dir.path(), &settings(dir.path(), HOME, mosquitto.address.port())).await;
+    let daemon = Daemon::start(dir.path(), &settings(dir.path(), FRONT_DOOR, mosquitto.address.port())).await;
     let lock = Lock::start(mosquitto.address, None, "home/front").await;
     lock.turn("locked").await;
     daemon.has("lock.front_door", "locked").await;
@@ -80,7 +72,7 @@ async fn f1_to_f3_a_broker_that_is_killed_and_comes_back_empty_is_used_again_and
 async fn f2_a_broker_that_dies_after_the_send_has_nothing_sent_again() {
     let Some(mut mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let settings = settings(dir.path(), HOME, mosquitto.address.port());
+    let settings = settings(dir.path(), FRONT_DOOR, mosquitto.address.port());
     let recorder = Recorder::start(mosquitto.address, None).await;
     let mut locked = Publish::new("home/front/state", "locked");
     locked.retain = true;
@@ -171,7 +163,7 @@ async fn f28_killed_in_the_third_of_five_steps_it_reports_what_happened_and_repe
 async fn f38_told_to_stop_in_the_middle_of_a_command_it_reports_and_ends() {
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let settings = settings(dir.path(), HOME, mosquitto.address.port());
+    let settings = settings(dir.path(), FRONT_DOOR, mosquitto.address.port());
     let recorder = Recorder::start(mosquitto.address, None).await;
     let daemon = Daemon::start(dir.path(), &settings).await;
     let lock = Lock::start(mosquitto.address, None, "home/front").await;
@@ -196,7 +188,7 @@ async fn f39_a_broken_policy_is_told_and_the_old_one_stays() {
     let rule = "[[rule]]\nname = \"nobody locks\"\ndecision = \"deny\"\nentity = [\"lock.front_door\"]\n";
     let policy = private(dir.path().join("policy.toml"), rule);
     let settings =
-        settings(dir.path(), HOME, mosquitto.address.port()) + &format!("[policy]\nfile = {policy:?}\n");
+        settings(dir.path(), FRONT_DOOR, mosquitto.address.port()) + &format!("[policy]\nfile = {policy:?}\n");
     let daemon = Daemon::start(dir.path(), &settings).await;
     let lock = Lock::start(mosquitto.address, None, "home/front").await;
     lock.turn("unlocked").await;
@@ -227,7 +219,7 @@ async fn f39_a_broken_policy_is_told_and_the_old_one_stays() {
 async fn f40_out_of_file_descriptors_it_stays_and_works_again() {
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let settings = settings(dir.path(), HOME, mosquitto.address.port());
+    let settings = settings(dir.path(), FRONT_DOOR, mosquitto.address.port());
     let few = ["sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"];
     let daemon = Daemon::start_as(dir.path(), &settings, &few).await;
     let lock = Lock::start(mosquitto.address, None, "home/front").await;
@@ -264,7 +256,7 @@ async fn f40_out_of_file_descriptors_it_stays_and_works_again() {
 async fn f41_big_messages_fit_into_256_megabytes() {
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let settings = settings(dir.path(), HOME, mosquitto.address.port());
+    let settings = settings(dir.path(), FRONT_DOOR, mosquitto.address.port());
     let little = ["sh", "-c", "ulimit -d 262144; exec \"$@\"", "sh"];
     let daemon = Daemon::start_as(dir.path(), &settings, &little).await;
     let lock = Lock::start(mosquitto.address, None, "home/front").await;

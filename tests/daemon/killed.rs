@@ -13,15 +13,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use crate::common::mosquitto::{Mosquitto, Options};
-use crate::process::{Daemon, Lock, on_broker};
-
-const HOME: &str = r#"
-[[entity]]
-id = "lock.front_door"
-name = "Front door"
-profile = "plain.lock"
-with = { topic = "home/front" }
-"#;
+use crate::process::{Daemon, FRONT_DOOR, Lock, on_broker};
 
 /// Where the kill falls in the life of an approval.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +96,7 @@ async fn f25_to_f27_killed_at_any_moment_an_approved_unlock_is_sent_at_most_once
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let kills: u64 = std::env::var("HOMELOOP_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(50);
     let dir = tempfile::tempdir().unwrap();
-    let settings = on_broker(dir.path(), HOME, mosquitto.address);
+    let settings = on_broker(dir.path(), FRONT_DOOR, mosquitto.address);
     let lock = Lock::start(mosquitto.address, None, "home/front").await;
     let mut ready = Vec::new();
     let mut seen = std::collections::BTreeMap::<String, u32>::new();

@@ -231,6 +231,15 @@ pub async fn mosquitto_pub(broker: SocketAddr, login: Option<(&str, &str)>, argu
     command.args(arguments).output().await.expect("mosquitto_pub runs").status.success()
 }
 
+/// A home file with one lock, on the topics that [`Lock`] speaks on as "home/front".
+pub const FRONT_DOOR: &str = r#"
+[[entity]]
+id = "lock.front_door"
+name = "Front door"
+profile = "plain.lock"
+with = { topic = "home/front" }
+"#;
+
 /// A lock on the broker that does what it is told and says so, as `plain.lock` speaks.
 pub struct Lock {
     pub link: LinkHandle,

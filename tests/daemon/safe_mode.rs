@@ -5,18 +5,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::common::mosquitto::{Mosquitto, Options};
-use crate::process::{Daemon, Lock, free_port, private};
-
-const HOME: &str = r#"
-[[entity]]
-id = "lock.front_door"
-name = "Front door"
-profile = "plain.lock"
-with = { topic = "home/front" }
-"#;
+use crate::process::{Daemon, free_port, FRONT_DOOR, Lock, private};
 
 fn settings(dir: &Path, mosquitto: &Mosquitto) -> String {
-    let home = private(dir.join("home.toml"), HOME);
+    let home = private(dir.join("home.toml"), FRONT_DOOR);
     format!(
         "[home]\nfile = {home:?}\n[mqtt]\nbroker = \"external\"\nport = {}\n[http]\nbind = \"127.0.0.1:{}\"\n",
         mosquitto.address.port(),

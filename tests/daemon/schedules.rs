@@ -1,22 +1,14 @@
 //! Schedules by sentence against the running daemon: what is asked, about what, and what leave is good for.
 
 use crate::common::mosquitto::{Mosquitto, Options};
-use crate::process::{Daemon, Lock, on_broker};
-
-const HOME: &str = r#"
-[[entity]]
-id = "lock.front_door"
-name = "Front door"
-profile = "plain.lock"
-with = { topic = "home/front" }
-"#;
+use crate::process::{Daemon, FRONT_DOOR, Lock, on_broker};
 
 /// Whoever says it, a schedule that locks the house at night is not dropped before a person has agreed.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_locks_the_house_is_cancelled_only_when_a_person_agrees() {
     let Some(mosquitto) = Mosquitto::start(Options::default()).await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let settings = on_broker(dir.path(), HOME, mosquitto.address);
+    let settings = on_broker(dir.path(), FRONT_DOOR, mosquitto.address);
     let daemon = Daemon::start(dir.path(), &settings).await;
     let lock = Lock::start(mosquitto.address, None, "home/front").await;
     lock.turn("unlocked").await;
@@ -68,7 +60,7 @@ async fn the_day_and_the_hour_that_is_skipped_are_said_and_an_ambiguous_cancel_a
     let ahead = if ahead < -11 { ahead + 24 } else { ahead };
     let zone = format!("Etc/GMT{:+}", -ahead).replace("+0", "");
     let settings = |zone: &str| {
-        on_broker(dir.path(), HOME, mosquitto.address)
+        on_broker(dir.path(), FRONT_DOOR, mosquitto.address)
             .replace("[mqtt]", &format!("zone = \"{zone}\"\n[mqtt]"))
     };
     let daemon = Daemon::start(dir.path(), &settings(&zone)).await;

@@ -85,20 +85,7 @@ struct Read<'t> {
 
 /// Reads `text` by `format`, all of it, as Python's `datetime.strptime` does. Weeks (`%U`, `%W`, `%G`, `%V`) are not read.
 pub(super) fn parse(text: &str, format: &str) -> Option<Moment> {
-    let mut read = Read {
-        rest: text,
-        year: 1900,
-        month: 1,
-        day: 1,
-        day_of_year: None,
-        hour: 0,
-        hour_of_twelve: None,
-        afternoon: None,
-        minute: 0,
-        second: 0,
-        micros: 0,
-        offset: None,
-    };
+    let mut read = Read::of(text);
     read.all(format, 0)?;
     if !read.rest.is_empty() {
         return None;
@@ -114,7 +101,24 @@ pub(super) fn parse(text: &str, format: &str) -> Option<Moment> {
     Some(Moment { naive, offset: read.offset, zone: None })
 }
 
-impl Read<'_> {
+impl<'t> Read<'t> {
+    fn of(text: &'t str) -> Self {
+        Self {
+            rest: text,
+            year: 1900,
+            month: 1,
+            day: 1,
+            day_of_year: None,
+            hour: 0,
+            hour_of_twelve: None,
+            afternoon: None,
+            minute: 0,
+            second: 0,
+            micros: 0,
+            offset: None,
+        }
+    }
+
     fn all(&mut self, format: &str, depth: usize) -> Option<()> {
         let mut format = format.chars().peekable();
         while let Some(character) = format.next() {
@@ -265,20 +269,7 @@ fn offset(text: &str, minutes: bool) -> Option<(FixedOffset, &str)> {
 
 /// ISO 8601 as Home Assistant reads it: a date, perhaps a time, perhaps an offset, with or without separators.
 pub(super) fn iso(text: &str) -> Option<Moment> {
-    let mut read = Read {
-        rest: text,
-        year: 0,
-        month: 1,
-        day: 1,
-        day_of_year: None,
-        hour: 0,
-        hour_of_twelve: None,
-        afternoon: None,
-        minute: 0,
-        second: 0,
-        micros: 0,
-        offset: None,
-    };
+    let mut read = Read::of(text);
     read.year = i32::try_from(read.exactly(4)?).ok()?;
     let before = read.rest;
     let date = read.iso_date()?;
@@ -308,7 +299,7 @@ pub(super) fn iso(text: &str) -> Option<Moment> {
     Some(Moment { naive, offset: read.offset, zone: None })
 }
 
-impl Read<'_> {
+impl<'t> Read<'t> {
     /// After the year: `-MM-DD`, `MMDD`, `-MM`, `-DDD` or `-Www-D`.
     fn iso_date(&mut self) -> Option<NaiveDate> {
         let dashed = self.rest.strip_prefix('-');
