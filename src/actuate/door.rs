@@ -132,14 +132,17 @@ impl Door {
 
     /// Puts a policy in force, with the rules of the home file behind its own.
     pub(super) fn put_policy(&self, mut policy: Policy) {
-        policy.rules.extend(lock(&self.notes).values().cloned());
+        // Held to the end: whoever notes a tier meanwhile must not put the old policy back.
+        let notes = lock(&self.notes);
+        policy.rules.extend(notes.values().cloned());
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
     }
 
     /// Takes the rule that the home file gives an entity. The policy's version covers the home file as a whole, so
     /// that it does not change here.
     pub fn note_tier(&self, entity: &EntityId, rule: Rule) {
-        let before = lock(&self.notes).insert(entity.clone(), rule.clone());
+        let mut notes = lock(&self.notes);
+        let before = notes.insert(entity.clone(), rule.clone());
         if before.as_ref() == Some(&rule) {
             return;
         }
@@ -154,8 +157,9 @@ impl Door {
         self.grants.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn put_grants(&self, grants: Vec<Grant>) {
-        *self.grants.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(grants);
+    /// Changes the grants in one step: of two changes at a time none is lost.
+    pub(super) fn change_grants(&self, change: impl FnOnce(&mut Vec<Grant>)) {
+        change(Arc::make_mut(&mut self.grants.write().unwrap_or_else(PoisonError::into_inner)));
     }
 
     /// Freezes actions to a plan. Nothing is decided and nothing is sent.

@@ -25,16 +25,16 @@ impl Door {
     pub async fn grant(&self, grant: Grant, giver: &Principal) -> Result<(), GivenError> {
         grant.check(giver)?;
         self.store.keep_grant(&grant).await?;
-        let mut grants: Vec<Grant> =
-            self.grants().iter().filter(|known| known.id != grant.id).cloned().collect();
-        grants.push(grant);
-        self.put_grants(grants);
+        self.change_grants(|grants| {
+            grants.retain(|known| known.id != grant.id);
+            grants.push(grant);
+        });
         Ok(())
     }
 
     /// Takes leave back; says whether there was any.
     pub async fn revoke(&self, id: &str) -> Result<bool, StoreError> {
-        self.put_grants(self.grants().iter().filter(|known| known.id != id).cloned().collect());
+        self.change_grants(|grants| grants.retain(|known| known.id != id));
         self.store.drop_grant(id).await
     }
 }

@@ -212,7 +212,9 @@ impl Door {
     pub async fn recover(&self) -> Result<Vec<Approval>, StoreError> {
         let now = Moment::of(&self.clock);
         let grants = self.store.grants().await?;
-        self.put_grants(grants.into_iter().filter(|grant| grant.until > now.wall).collect());
+        self.change_grants(|known| {
+            *known = grants.into_iter().filter(|grant| grant.until > now.wall).collect()
+        });
         for approved in self.store.list(&[ApprovalState::Approved]).await? {
             self.step(&approved, Edge::Invalidate).await?;
         }

@@ -16,7 +16,7 @@ use super::states::{self, Entities, Report};
 use crate::actuate::Port;
 use crate::clock::Clock;
 use crate::devices::registry::Registry;
-use crate::home::{Entity, EntityId, SharedHouse, Stamp};
+use crate::home::{Entity, EntityId, House, SharedHouse, Stamp};
 
 /// What Home Assistant is connected to on our side.
 pub struct Parts {
@@ -275,15 +275,18 @@ impl Inner {
         if gone.is_empty() {
             return;
         }
-        let mut house = self.house.write();
-        for id in gone {
+        // The registry is asked when the house is free again: it gives messages to the house while it is locked itself.
+        let removed: Vec<&EntityId> = {
+            let mut house = self.house.write();
             // Another path may have taken the id meanwhile.
-            if house.entity(id.as_str()).is_some_and(|entity| entity.source == super::SOURCE) {
-                house.remove(id);
-                self.registry.remove(id);
-            }
+            let is_ours = |house: &House, id: &EntityId| {
+                house.entity(id.as_str()).is_some_and(|entity| entity.source == super::SOURCE)
+            };
+            gone.into_iter().filter(|id| is_ours(&house, id) && house.remove(id)).collect()
+        };
+        for id in removed {
+            self.registry.remove(id);
         }
-        drop(house);
         (self.changed)();
     }
 }

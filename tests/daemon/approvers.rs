@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::common::mosquitto::{Mosquitto, Options};
-use crate::process::{Daemon, free_port, FRONT_DOOR, Lock, login, mosquitto_pub, private};
+use crate::process::{Daemon, FRONT_DOOR, Lock, free_port, login, mosquitto_pub, private};
 
 const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const OTHER_KEY: &str = "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";

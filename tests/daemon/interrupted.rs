@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::common::mosquitto::{Mosquitto, Options};
 use crate::common::recorder::Recorder;
 use crate::common::soon;
-use crate::process::{Daemon, free_port, FRONT_DOOR, Lock, private};
+use crate::process::{Daemon, FRONT_DOOR, Lock, free_port, private};
 
 fn settings(dir: &std::path::Path, home: &str, port: u16) -> String {
     let home = private(dir.join("home.toml"), home);
@@ -187,8 +187,8 @@ async fn f39_a_broken_policy_is_told_and_the_old_one_stays() {
     let dir = tempfile::tempdir().unwrap();
     let rule = "[[rule]]\nname = \"nobody locks\"\ndecision = \"deny\"\nentity = [\"lock.front_door\"]\n";
     let policy = private(dir.path().join("policy.toml"), rule);
-    let settings =
-        settings(dir.path(), FRONT_DOOR, mosquitto.address.port()) + &format!("[policy]\nfile = {policy:?}\n");
+    let settings = settings(dir.path(), FRONT_DOOR, mosquitto.address.port())
+        + &format!("[policy]\nfile = {policy:?}\n");
     let daemon = Daemon::start(dir.path(), &settings).await;
     let lock = Lock::start(mosquitto.address, None, "home/front").await;
     lock.turn("unlocked").await;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::common::mosquitto::{Mosquitto, Options};
-use crate::process::{Daemon, free_port, FRONT_DOOR, Lock, private};
+use crate::process::{Daemon, FRONT_DOOR, Lock, free_port, private};
 
 fn settings(dir: &Path, mosquitto: &Mosquitto) -> String {
     let home = private(dir.join("home.toml"), FRONT_DOOR);

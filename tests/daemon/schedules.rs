@@ -57,7 +57,7 @@ async fn the_day_and_the_hour_that_is_skipped_are_said_and_an_ambiguous_cancel_a
     let dir = tempfile::tempdir().unwrap();
     // It is three in the afternoon there, whenever this runs. The sign of these zones is the other way round.
     let ahead = 15 - i64::from(Utc::now().hour());
-    let ahead = if ahead < -11 { ahead + 24 } else { ahead };
+    let ahead = if ahead > 14 { ahead - 24 } else { ahead };
     let zone = format!("Etc/GMT{:+}", -ahead).replace("+0", "");
     let settings = |zone: &str| {
         on_broker(dir.path(), FRONT_DOOR, mosquitto.address)
