@@ -228,7 +228,7 @@ pub fn push(intents: &mut Vec<Intent>, intent: Intent) {
     }
 }
 
-/// What a sentence would both lock and unlock, now. What it does at another time is no contradiction.
+/// An entity that a sentence would do opposite things to, now: lock and unlock, on and off. What it does at another time is no contradiction.
 fn contradiction(intents: &[Intent]) -> Option<EntityId> {
     let now =
         |intent: &Intent| if let Intent::Actions(actions) = intent { actions.clone() } else { Vec::new() };

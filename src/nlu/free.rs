@@ -41,13 +41,25 @@ impl Command<'_> {
     fn free_text_of(&self, tokens: &[Token], sentence: &Sentence) -> Option<Understanding> {
         let explained = !sentence.row.iter().any(|span| span.is_unknown() || span.fuzzy);
         for template in &self.lexicon.templates {
-            if template.purpose == Purpose::Play && (explained || sentence.asking) {
+            let skipped = match template.purpose {
+                Purpose::Play => explained || sentence.asking,
+                Purpose::ListAdd | Purpose::ListRemove => sentence.asking,
+                // "The eggs are done" tells so, "are the eggs done" asks.
+                Purpose::ListComplete => sentence.asking && self.begins_with_question(tokens),
+                Purpose::ListRead
+                | Purpose::Broadcast
+                | Purpose::ScheduleList
+                | Purpose::ScheduleCancel
+                | Purpose::ScheduleCancelAll => false,
+            };
+            if skipped {
                 continue;
             }
             let accepts = |slot: Slot, from: usize, to: usize| match slot {
                 Slot::List => tokens.get(from..to).is_some_and(|said| self.list(said).is_some()),
                 Slot::Player => tokens.get(from..to).is_some_and(|said| !self.players(said).is_empty()),
-                Slot::Item | Slot::Message | Slot::Media => true,
+                Slot::Item => !tokens.get(from..to).is_some_and(|said| self.names_no_item(said)),
+                Slot::Message | Slot::Media => true,
             };
             if let Some(slots) = template.matches(tokens, &accepts) {
                 return Some(self.filled(template.purpose, tokens, &slots));
@@ -90,6 +102,20 @@ impl Command<'_> {
             tokens = rest;
         }
         tokens
+    }
+
+    fn begins_with_question(&self, tokens: &[Token]) -> bool {
+        let asks = [Word::Is, Word::Did, Word::What, Word::Which];
+        tokens.first().is_some_and(|first| asks.iter().any(|word| self.is_word(&first.key, *word)))
+    }
+
+    /// "Everything", "what": no item of a list.
+    fn names_no_item(&self, said: &[Token]) -> bool {
+        let none = [Word::What, Word::Any, Word::All, Word::Not, Word::Is];
+        said.iter().all(|token| {
+            none.iter().any(|word| self.is_word(&token.key, *word))
+                || self.lexicon.has_phrase(&[token.key.clone()], Sense::Class(Class::Everything))
+        })
     }
 
     /// Whether a key alone can mean `word`.

@@ -22,6 +22,13 @@ pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
     if lexicon.han_numbers {
         already |= skip_already(&mut at);
     }
+    // "Could you have turned off the tv": what is asked so is over.
+    if let Some(length) = lengths(at, &word(Word::Polite)).first() {
+        let mut behind = at + length;
+        if skip_already(&mut behind) && past(behind) {
+            return true;
+        }
+    }
     let Some(subject) = lengths(at, &word(Word::Subject)).first().copied() else { return false };
     at += subject;
     already |= skip_already(&mut at);

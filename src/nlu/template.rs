@@ -133,7 +133,12 @@ fn fits(
                 begins(tokens, at, words) && fits(rest, tokens, at + words.len(), accepts, slots, budget)
             }) || fits(rest, tokens, at, accepts, slots, budget)
         }
-        Part::Slot(slot) => ends(*slot, at, tokens.len()).any(|end| {
+        Part::Slot(slot) => (at + 1..=tokens.len()).any(|step| {
+            // Of a player or a list as much as it can be ("the soundbar in the living room"), of free text the least.
+            let end = match slot {
+                Slot::Player | Slot::List => at + 1 + tokens.len() - step,
+                Slot::Item | Slot::Message | Slot::Media => step,
+            };
             if !accepts(*slot, at, end) {
                 return false;
             }
@@ -144,15 +149,6 @@ fn fits(
             }
             fit
         }),
-    }
-}
-
-/// Where a slot may end: of a player or a list as much as it can be ("the soundbar in the living room"), of free text the
-/// least.
-fn ends(slot: Slot, at: usize, len: usize) -> Box<dyn Iterator<Item = usize>> {
-    match slot {
-        Slot::Player | Slot::List => Box::new((at + 1..=len).rev()),
-        Slot::Item | Slot::Message | Slot::Media => Box::new(at + 1..=len),
     }
 }
 

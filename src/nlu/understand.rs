@@ -284,9 +284,35 @@ fn states(row: &[Span]) -> bool {
     row.windows(2).any(|pair| matches!(pair, [is, then] if is.word(Word::Is) && state(then)))
 }
 
+/// "The tv was turned off", "Robo is cleaning": the only verb stands behind "is", and tells what is so.
+fn tells_what_is(row: &[Span]) -> bool {
+    let told = row.iter().zip(row.iter().skip(1)).position(|(is, then)| is.word(Word::Is) && is_verb(then));
+    told.is_some_and(|at| row.iter().take(at).any(names_something))
+        && row.iter().filter(|span| is_verb(span)).count() == 1
+}
+
+/// Whether a verb stands besides what "is" joins: "the water is on" has none, though "water" and "on" may be verbs, and
+/// "if the door is unlocked, lock it" has one.
+fn wishes_beside_is(row: &[Span]) -> bool {
+    let is = row.iter().position(|span| span.word(Word::Is)).unwrap_or_default();
+    let joined = |at: usize, span: &Span| at == is + 1 || (at < is && names_something(span));
+    row.iter().enumerate().any(|(at, span)| is_verb(span) && !joined(at, span))
+}
+
+fn is_verb(span: &Span) -> bool {
+    span.sense(|sense| matches!(sense, Sense::Pred(_)))
+}
+
+/// A device, a part of its name, or a kind of device.
+fn names_something(span: &Span) -> bool {
+    !span.targets().is_empty()
+        || !span.parts().is_empty()
+        || span.sense(|sense| matches!(sense, Sense::Class(_)))
+}
+
 /// Western languages ask with the first word: a question word, or the verb.
 fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
-    let acts = row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Pred(_))));
+    let acts = row.iter().any(is_verb);
     let status =
         |span: &Span| span.sense(|sense| *sense == Sense::Attribute(super::vocabulary::Attribute::Status));
     let weather = |span: &Span| span.sense(|sense| *sense == Sense::Class(super::vocabulary::Class::Weather));
@@ -308,16 +334,15 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     if marked && !acts && !wished && (says || row.iter().any(|span| !span.targets().is_empty())) {
         return true;
     }
+    if !polite && tells_what_is(row) {
+        return true;
+    }
     let stated = states(row);
     // "Les lampes sont allumées ?"
     if marked && stated && !polite {
         return true;
     }
-    if !acts
-        && !polite
-        && stated
-        && row.iter().any(|span| !span.targets().is_empty() || !span.parts().is_empty())
-    {
+    if !polite && stated && row.iter().any(names_something) && !wishes_beside_is(row) {
         return true;
     }
     if has_done(row) {
@@ -366,7 +391,18 @@ fn has_done(row: &[Span]) -> bool {
     let mut said = row.iter().filter(|span| !span.is_mark() && !span.word(Word::Polite));
     let has = |span: &Span| span.word(Word::Did) && span.sense(|sense| *sense == Sense::Pred(Pred::Set));
     let robot = |span: &Span| {
-        let works = [Pred::Clean, Pred::Mow, Pred::Dock, Pred::Start, Pred::Pause, Pred::Resume];
+        let works = [
+            Pred::Clean,
+            Pred::Mow,
+            Pred::Dock,
+            Pred::Start,
+            Pred::Stop,
+            Pred::Pause,
+            Pred::Resume,
+            Pred::Cancel,
+            Pred::Locate,
+            Pred::Run,
+        ];
         span.sense(|sense| matches!(sense, Sense::Pred(pred) if works.contains(pred)))
     };
     said.next().is_some_and(has)
