@@ -4,7 +4,9 @@ use super::risk_words::{TWINS, folded};
 
 /// Whether a person who reads both would take one name for the other.
 pub fn looks_alike(one: &str, other: &str) -> bool {
-    skeleton(one) == skeleton(other)
+    let shape = skeleton(one);
+    // Names of signs alone have no letters to look at.
+    if shape.is_empty() { one == other } else { shape == skeleton(other) }
 }
 
 /// The letters and digits as they look.
@@ -14,9 +16,15 @@ fn skeleton(name: &str) -> String {
         'ο' => 'o',
         'ρ' => 'p',
         'ν' => 'v',
-        'ι' | 'і' => 'i',
+        'ι' => 'i',
         'κ' => 'k',
         'τ' => 't',
+        'ε' => 'e',
+        'η' => 'n',
+        'υ' => 'u',
+        'χ' => 'x',
+        '0' => 'o',
+        '1' => 'l',
         _ => TWINS.iter().find(|(cyrillic, _)| *cyrillic == c).map_or(c, |(_, latin)| *latin),
     };
     folded(name).chars().filter(|c| c.is_alphanumeric()).map(shape).collect()
@@ -38,6 +46,10 @@ mod tests {
             ("Front door", "Back door", false),
             ("大门", "大門", false),
             ("Door 1", "Door 2", false),
+            ("Front door", "Front d00r", true),
+            ("Door 1", "Door l", true),
+            ("\u{1f6aa}", "\u{1f511}", false),
+            ("\u{1f6aa}", "\u{1f6aa}", true),
         ] {
             assert_eq!(looks_alike(one, other), alike, "{one} {other}");
         }
