@@ -26,7 +26,7 @@ use super::topic::{ConfigTopic, ItemKey};
 use super::trust::{Pins, Reserved};
 use super::{DiscoveryChange, MAX_PER_DEVICE, OWN_NODE};
 use crate::devices::codec::Codec;
-use crate::devices::template::Sandbox;
+use crate::devices::template::{self, Sandbox};
 use crate::home::{Domain, Entity, EntityId};
 
 /// Whether an entity has actions that wait for a person: asked of `policy` by whoever builds a [`Discovery`].
@@ -346,12 +346,10 @@ fn ignored(topic: &str, why: &str) -> DiscoveryChange {
     DiscoveryChange::Ignored { topic: topic.to_owned(), why: why.to_owned() }
 }
 
-/// Whether there is a template in it that is more than a path.
+/// Whether there is a template in it that the engine runs.
 fn runs_engine(value: &Value) -> bool {
     match value {
-        Value::String(text) => {
-            text.contains("{%") || (text.contains("{{") && text.contains(['|', '(', '+', '~']))
-        }
+        Value::String(text) => template::runs_engine(text),
         Value::Array(items) => items.iter().any(runs_engine),
         Value::Object(map) => map.values().any(runs_engine),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,

@@ -8,7 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use minijinja::{Environment, Error, Value};
 
-use super::rewrite;
+use super::{CompileError, MAX_SOURCE, describe, rewrite};
+
+/// Longest source after its operators were rewritten. Each becomes a few bytes longer, so nothing that anybody writes
+/// comes near it; what does has found a way to grow that is not known here.
+const MAX_REWRITTEN: usize = 4 * MAX_SOURCE;
 
 pub(super) struct Engine {
     /// Templates by number as text. Written while one is compiled or forgotten, read while one runs.
@@ -36,18 +40,22 @@ impl Engine {
     }
 
     /// The compiled form of `source`, which was checked.
-    pub fn compile(self: &Arc<Self>, source: &str) -> Result<Arc<Compiled>, Error> {
+    pub fn compile(self: &Arc<Self>, source: &str) -> Result<Arc<Compiled>, CompileError> {
         let mut library = self.library.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = library.by_source.get(source).and_then(Weak::upgrade) {
             return Ok(known);
         }
+        let text = rewrite::operators(source).unwrap_or_else(|| source.to_owned());
+        if text.len() > MAX_REWRITTEN {
+            return Err(CompileError::TooDeep("operators"));
+        }
         library.next += 1;
         let name = library.next.to_string();
-        let text = rewrite::operators(source).unwrap_or_else(|| source.to_owned());
         self.environment
             .write()
             .unwrap_or_else(PoisonError::into_inner)
-            .add_template_owned(name.clone(), text)?;
+            .add_template_owned(name.clone(), text)
+            .map_err(|error| CompileError::Syntax(describe(&error)))?;
         let compiled = Arc::new(Compiled {
             source: source.into(),
             name,

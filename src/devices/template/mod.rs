@@ -138,18 +138,26 @@ impl Sandbox {
         if source.len() > MAX_SOURCE {
             return Err(CompileError::TooLong(source.len()));
         }
-        let kind = if !["{{", "{%", "{#"].iter().any(|tag| source.contains(tag)) {
+        let kind = if !has_tags(source) {
             Kind::Static
         } else if let Some(path) = Path::parse(source) {
             if path.is_value() { Kind::Value } else { Kind::Path(Arc::new(path)) }
         } else {
             guard::check(source, &self.names)?;
-            let compiled =
-                self.engine.compile(source).map_err(|error| CompileError::Syntax(describe(&error)))?;
+            let compiled = self.engine.compile(source)?;
             return Ok(Template { source: compiled.source().clone(), kind: Kind::Jinja(compiled) });
         };
         Ok(Template { source: source.into(), kind })
     }
+}
+
+fn has_tags(source: &str) -> bool {
+    ["{{", "{%", "{#"].iter().any(|tag| source.contains(tag))
+}
+
+/// Whether the engine would run for `source`: it has tags, and is more than a path.
+pub fn runs_engine(source: &str) -> bool {
+    has_tags(source) && Path::parse(source).is_none()
 }
 
 impl Template {

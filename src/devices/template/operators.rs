@@ -7,7 +7,7 @@ use minijinja::{Error, ErrorKind};
 
 use super::moment::{Moment, Span, arithmetic};
 use super::params::{Params, items};
-use super::registry::{Entry, entry};
+use super::registry::{Entry, entry, variadic};
 use super::views::Version;
 use super::{display, format};
 
@@ -16,6 +16,7 @@ pub(super) const TABLE: &[Entry] = &[
     entry("__le", &["value", "other"], |p| order(p, "<=", Ordering::is_le)),
     entry("__gt", &["value", "other"], |p| order(p, ">", Ordering::is_gt)),
     entry("__ge", &["value", "other"], |p| order(p, ">=", Ordering::is_ge)),
+    variadic("__chain", &["value"], chain),
     entry("__percent", &["value", "operand"], percent),
     entry("__add", &["value", "other"], |p| with_dates(p, true)),
     entry("__sub", &["value", "other"], |p| with_dates(p, false)),
@@ -44,6 +45,33 @@ fn undefined() -> Error {
 fn order(p: &Params, what: &str, test: fn(Ordering) -> bool) -> Result<Value, Error> {
     let (a, b) = (p.need("value")?, p.need("other")?);
     Ok(compare(what, a, b)?.is_some_and(test).into())
+}
+
+/// `a < b <= c` as its first operand, and each further one behind its operator. Python would not come to the operands
+/// behind the first pair that does not hold; here they are worked out, but not compared.
+fn chain(p: &Params) -> Result<Value, Error> {
+    let mut a = p.given("value")?;
+    for pair in p.more.chunks(2) {
+        let [symbol, b] = pair else { return Err(ErrorKind::MissingArgument.into()) };
+        let what = symbol.as_str().unwrap_or_default();
+        let test: fn(Ordering) -> bool = match what {
+            "<" => Ordering::is_lt,
+            "<=" => Ordering::is_le,
+            ">" => Ordering::is_gt,
+            ">=" => Ordering::is_ge,
+            _ => Ordering::is_eq,
+        };
+        let holds = match what {
+            "==" => a == b,
+            "!=" => a != b,
+            _ => compare(what, a, b)?.is_some_and(test),
+        };
+        if !holds {
+            return Ok(false.into());
+        }
+        a = b;
+    }
+    Ok(true.into())
 }
 
 fn is_number(value: &Value) -> bool {

@@ -27,9 +27,14 @@ enum Piece {
     Loose(String),
 }
 
+/// Names and numbers of a source. `unknown` has no `now` in it.
+fn words(source: &str) -> impl Iterator<Item = &str> {
+    source.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
 /// The rewritten source, or `None` where it stays as it is.
 pub(super) fn operators(source: &str) -> Option<String> {
-    let dates = DATES.iter().any(|name| source.contains(name));
+    let dates = words(source).any(|word| DATES.contains(&word));
     let mut out = String::with_capacity(source.len() + 32);
     let mut rest = source;
     while let Some(start) = rest.find('{') {
@@ -258,23 +263,22 @@ fn run_of(pieces: &[Piece], dates: bool) -> Emitted {
         }
         return (out, false);
     }
-    // `a < b < c` is `a < b and b < c`.
-    let pairs = operands.windows(2).zip(&symbols).map(|(pair, symbol)| {
-        let [a, b] = pair else { return String::new() };
+    let mut operands = operands.into_iter();
+    let Some(first) = operands.next() else { return (plain(pieces), false) };
+    if let ([symbol], Some((other, _))) = (symbols.as_slice(), operands.as_slice().first()) {
         let name = match *symbol {
             "<" => "__lt",
             "<=" => "__le",
             ">" => "__gt",
-            ">=" => "__ge",
-            same => return format!("{} {same} {}", closed(a.clone()), closed(b.clone())),
+            _ => "__ge",
         };
-        format!("{}|{name}({})", closed(a.clone()), b.0.trim())
-    });
-    let pairs: Vec<String> = pairs.collect();
-    match pairs.as_slice() {
-        [one] => (one.clone(), true),
-        several => (format!("({})", several.join(" and ")), true),
+        return (format!("{}|{name}({})", closed(first), other.trim()), true);
     }
+    // `a < b < c` is `a < b and b < c`, but each operand is written once: written twice at each level of brackets, it
+    // would double what stands in the innermost ones level by level.
+    let links: Vec<String> =
+        operands.zip(symbols).map(|((text, _), symbol)| format!("{symbol:?}, {}", text.trim())).collect();
+    (format!("{}|__chain({})", closed(first), links.join(", ")), true)
 }
 
 fn sum(pieces: &[Piece], dates: bool) -> Emitted {

@@ -288,5 +288,47 @@ fn new_functions_keep_the_limits() {
         "patterns have a budget of their own"
     );
     let nested = format!("{{{{ {}1 < 2{} }}}}", "(1 * ".repeat(20), " < 3)".repeat(20));
-    assert_ne!(value(&nested, "x"), Ok(String::new()));
+    assert!(value(&nested, "x").is_ok_and(|text| !text.is_empty()), "{:?}", value(&nested, "x"));
+}
+
+#[test]
+fn comparisons_within_comparisons_do_not_grow() {
+    for (open, close) in [('(', ')'), ('[', ']')] {
+        let nested = |levels: usize| {
+            let (open, close) = (format!("{open}1<").repeat(levels), format!("<1{close}").repeat(levels));
+            format!("{{{{{open}1{close}}}}}")
+        };
+        let length = |source: &str| rewrite::operators(source).unwrap().len();
+        let (few, many) = (length(&nested(12)), length(&nested(24)));
+        assert!(many < 2 * few, "twice the levels are at most twice the text: {few}, {many}");
+        assert!(sandbox().compile(&nested(24)).is_ok());
+        assert!(runs_engine(&nested(24)));
+    }
+    for (source, expected) in [
+        ("{{ 1 < 2 < 3 }} {{ 1 < 3 < 2 }} {{ 3 < 2 < 'a' }} {{ 1 < 2 == 2 >= 1 }}", "True False False True"),
+        ("{{ 1 < 2 != 2 }} {{ (1 < 2) < 3 }} {{ 0 <= value|int <= 100 and 'y' }}", "False True y"),
+    ] {
+        assert_eq!(value(source, "42").as_deref(), Ok(expected), "{source}");
+    }
+    assert!(matches!(value("{{ 1 < 2 < 'a' }}", "42"), Err(RenderError::Failed(_))));
+    // What grows most is many short tags; no source gets past the limit.
+    let grown = "{{a~b~c~d~e~f~g}}".repeat(120);
+    assert!(matches!(sandbox().compile(&grown), Err(CompileError::TooDeep("operators"))));
+}
+
+#[test]
+fn only_a_path_and_plain_text_run_no_engine() {
+    for (source, runs) in [
+        ("{{ value_json.a['b'][0] }}", false),
+        ("{{ value }}", false),
+        ("text", false),
+        ("{{ value[0] }}", true),
+        ("{{ [1<1] }}", true),
+        ("{{ value_json.a == 1 }}", true),
+        ("{# x #}", true),
+    ] {
+        assert_eq!(runs_engine(source), runs, "{source}");
+        let plain = sandbox().compile(source).unwrap().is_plain();
+        assert_eq!(plain, !runs, "{source}");
+    }
 }
