@@ -240,8 +240,10 @@ impl Discovery {
             kept.key.component == key.component
                 && (kept.key == key || (unique_id.is_some() && kept.unique_id == unique_id))
         });
-        let moved = moved.map(|at| self.migrating.swap_remove(at));
-        let object = moved.as_ref().map_or(object, |moved| moved.id.object_id().to_owned());
+        let object = match moved.and_then(|at| self.migrating.get(at)) {
+            Some(moved) => moved.id.object_id().to_owned(),
+            None => object,
+        };
         // Everything is read once with a provisional id: a refusal leaves no trace.
         let provisional = names::numbered(domain, &object, 0);
         let first = self.make(topic, &key, &config, provisional, &names.shown)?;
@@ -250,6 +252,8 @@ impl Discovery {
                 "{MAX_NAMESAKES} entities are called {domain}.{object} already"
             )));
         };
+        // Not before: a refused announcement must not make the next one a new device.
+        let moved = moved.map(|at| self.migrating.swap_remove(at));
         if let Some(device) = &device {
             *self.per_device.entry(device.clone()).or_default() += 1;
         }
@@ -356,8 +360,11 @@ fn runs_engine(value: &Value) -> bool {
     }
 }
 
+/// The key and the unique id of an item, with `|` between them and nowhere in the key: announcements choose the ids of
+/// their components, and no item's name may begin like that of another.
 fn pin_name(key: &ItemKey, unique_id: Option<&str>) -> String {
-    format!("{}|{}", key, unique_id.unwrap_or_default())
+    let key = key.to_string().replace('\\', r"\\").replace('|', r"\|");
+    format!("{key}|{}", unique_id.unwrap_or_default())
 }
 
 /// Whether an announcement carries our own origin.

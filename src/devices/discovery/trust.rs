@@ -70,8 +70,11 @@ impl Pin {
     /// Why a person must accept the re-definition `new` before the entity acts again, or `None`.
     ///
     /// That is so where the entity moves to another producer's tree, or where it is gated and what it is or what it
-    /// sends changes, or where it would no longer be gated.
+    /// sends changes, or where it would no longer be gated. What cannot act needs nobody's leave.
     pub fn suspends(&self, new: &Pin) -> Option<String> {
+        if new.verbs.is_empty() {
+            return None;
+        }
         if let Some(foreign) = new.trees.iter().find(|tree| !self.trees.contains(tree))
             && !self.trees.is_empty()
         {
@@ -89,7 +92,7 @@ impl Pin {
         if gated && new.verbs.iter().any(|verb| !self.verbs.contains(verb)) {
             return Some("it offers verbs that it did not offer before".into());
         }
-        if self.gated && !new.gated && !new.verbs.is_empty() {
+        if self.gated && !new.gated {
             return Some("its actions would no longer wait for a person".into());
         }
         match (&self.surface, &new.surface) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::super::names;
 use super::super::topic::ItemKey;
 use super::{Discovery, DiscoveryChange};
-use crate::home::{Domain, EntityId};
+use crate::home::{Domain, EntityId, Update};
 
 /// Most entities with one object id. Each newcomer may give the others new numbers, so there must be an end.
 pub(super) const MAX_NAMESAKES: usize = 512;
@@ -92,11 +92,19 @@ impl Discovery {
         for (key, made) in moved {
             self.items.set_id(key, made.entity.id);
             let Some(item) = self.items.get_mut(key) else { continue };
-            item.codec = made.codec;
+            let initial = match item.pending.is_some() {
+                // The codec stays the accepted one; only its templates still see the old id.
+                true => Update { availability: made.initial.availability, ..Update::default() },
+                false => {
+                    made.codec.inherit(item.codec.as_ref());
+                    item.codec = made.codec;
+                    made.initial
+                }
+            };
             changes.push(DiscoveryChange::Added {
                 entity: item.entity.clone(),
                 codec: Arc::clone(&item.codec),
-                initial: made.initial,
+                initial,
             });
         }
     }

@@ -40,19 +40,40 @@ impl Discovery {
         from.take_while(move |(name, _)| name.starts_with(&prefix))
     }
 
+    /// Whether a person has to accept this item before it acts for the first time.
+    fn waits(&self, key: &ItemKey, made: &Made) -> bool {
+        self.accept == Accept::Manual && !made.entity.actions.is_empty() && self.pins_of(key).next().is_none()
+    }
+
+    /// What an item was held to under its old key it is held to under its new one, also while it is suspended and
+    /// after a restart: there is no pin under the old key any more.
+    fn move_pins(&mut self, from: &ItemKey, to: &ItemKey) {
+        if from == to {
+            return;
+        }
+        let (old, new) = (pin_name(from, None), pin_name(to, None));
+        let names: Vec<String> = self.pins_of(from).map(|(name, _)| name.clone()).collect();
+        for name in names {
+            let Some(pin) = self.pins.0.remove(&name) else { continue };
+            let mut name = format!("{new}{}", name.strip_prefix(&old).unwrap_or_default());
+            // Somebody was there before: the item is held to both until a person has accepted it.
+            while self.pins.0.get(&name).is_some_and(|known| *known != pin) {
+                name.push('\'');
+            }
+            self.pins.0.insert(name, pin);
+        }
+    }
+
     /// Stores a new item and pins it; what is not trusted yet only reports.
     pub(super) fn keep(&mut self, new: New, mut made: Made, changes: &mut Vec<DiscoveryChange>) {
         let New { topic, key, config, object, unique_id, device, moved_from } = new;
         let native = key.id.starts_with(NATIVE);
         let pin = self.pin_of(&made);
-        let before = moved_from.iter().flat_map(|old| self.pins_of(old));
-        let known: Vec<&Pin> = self.pins_of(&key).chain(before).map(|(_, pin)| pin).collect();
-        let why = match known.is_empty() {
-            false => known.iter().find_map(|known| known.suspends(&pin)),
-            true => {
-                (self.accept == Accept::Manual && !made.entity.actions.is_empty()).then(|| WAITS.to_owned())
-            }
-        };
+        if let Some(old) = &moved_from {
+            self.move_pins(old, &key);
+        }
+        let why = self.pins_of(&key).find_map(|(_, known)| known.suspends(&pin));
+        let why = why.or_else(|| self.waits(&key, &made).then(|| WAITS.to_owned()));
         if why.is_none() {
             self.pin(&key, unique_id.as_deref(), pin);
         }
@@ -102,7 +123,7 @@ impl Discovery {
         let made = self.make(&topic, key, &config, id.clone(), &names.shown)?;
         let pin = self.pin_of(&made);
         let why = self.pins_of(key).find_map(|(_, known)| known.suspends(&pin));
-        let waits = self.accept == Accept::Manual && self.pins_of(key).next().is_none();
+        let waits = self.waits(key, &made);
         self.move_device(key, &config);
         let Some(item) = self.items.get_mut(key) else { return Ok(()) };
         if let Some(why) = why {
@@ -134,11 +155,10 @@ impl Discovery {
         Ok(())
     }
 
-    /// Remembers what an item is now, in place of what it was under any unique id. What can never act has nothing to
-    /// be held to: it is not pinned.
+    /// Remembers what an item is now, in place of what it was under any unique id. What cannot act has nothing to be
+    /// held to, and says nothing about what it may do once it can: it is not pinned, and an earlier pin stays.
     pub(super) fn pin(&mut self, key: &ItemKey, unique_id: Option<&str>, pin: Pin) {
-        let component = key.component.as_str();
-        if matches!(component, "binary_sensor" | "camera" | "device_tracker" | "event" | "image" | "sensor") {
+        if pin.verbs.is_empty() {
             return;
         }
         let name = pin_name(key, unique_id);
