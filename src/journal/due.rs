@@ -59,6 +59,8 @@ pub struct TimerRow {
     /// The due time in milliseconds since the boot `boot_id`.
     pub due_boottime: i64,
     pub state: String,
+    /// What is left, in milliseconds, of a timer that is paused; its due time counts only once it goes on.
+    pub left_millis: Option<i64>,
 }
 
 impl Journal {
@@ -180,26 +182,27 @@ impl Journal {
             if held >= limit {
                 return Ok(false);
             }
-            conn.prepare_cached("INSERT INTO timer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+            conn.prepare_cached("INSERT INTO timer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?
                 .execute(params![
-                    row.id,
-                    row.label,
-                    row.origin,
-                    row.conversation,
-                    millis(row.created_at),
-                    row.seconds,
-                    millis(row.due),
-                    row.boot_id,
-                    row.due_boottime,
-                    row.state,
-                ])?;
+                row.id,
+                row.label,
+                row.origin,
+                row.conversation,
+                millis(row.created_at),
+                row.seconds,
+                millis(row.due),
+                row.boot_id,
+                row.due_boottime,
+                row.state,
+                row.left_millis,
+            ])?;
             append_all(conn, now, &events)?;
             Ok(true)
         })
         .await
     }
 
-    /// Moves a timer to `row`'s due time, length and state, if it is in state `from` and due at `due`.
+    /// Moves a timer to `row`'s due time, length, rest and state, if it is in state `from` and due at `due`.
     pub async fn change_timer(
         &self,
         from: &'static str,
@@ -211,7 +214,8 @@ impl Journal {
         self.write(Durability::Synced, move |conn| {
             let changed = conn
                 .prepare_cached(
-                    "UPDATE timer SET state = ?4, due = ?5, boot_id = ?6, due_boottime = ?7, seconds = ?8
+                    "UPDATE timer SET state = ?4, due = ?5, boot_id = ?6, due_boottime = ?7, seconds = ?8,
+                            left_millis = ?9
                      WHERE id = ?1 AND state = ?2 AND due = ?3",
                 )?
                 .execute(params![
@@ -223,6 +227,7 @@ impl Journal {
                     row.boot_id,
                     row.due_boottime,
                     row.seconds,
+                    row.left_millis,
                 ])?;
             if changed == 1 {
                 append_all(conn, now, &events)?;
@@ -312,5 +317,6 @@ fn timer_row(row: &Row<'_>) -> rusqlite::Result<TimerRow> {
         boot_id: row.get("boot_id")?,
         due_boottime: row.get("due_boottime")?,
         state: row.get("state")?,
+        left_millis: row.get("left_millis")?,
     })
 }

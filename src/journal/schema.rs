@@ -28,7 +28,8 @@ pub(super) fn migrate(conn: &Connection) -> Result<(), JournalError> {
 }
 
 /// Times are milliseconds since 1970 (UTC); columns named `*_boottime` are milliseconds since the boot in `boot_id`.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     -- The record. Sequence numbers have no gaps; each row's hash covers the row and the hash before it.
     CREATE TABLE event (
         seq       INTEGER PRIMARY KEY,
@@ -171,4 +172,31 @@ const STEPS: &[&str] = &["
         deleted_at   INTEGER
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX schedule_by_state ON schedule (state, next_fire);
-"];
+",
+    "
+    -- What is left of a timer that is paused.
+    ALTER TABLE timer ADD COLUMN left_millis INTEGER;
+",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_of_the_first_schema_runs_on_after_the_next_step() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(&format!("{} PRAGMA user_version = 1;", STEPS[0])).unwrap();
+        conn.execute(
+            "INSERT INTO timer VALUES ('t', 'tea', 'null', 'c', 1, 60, 2, 'boot', 3, 'running')",
+            [],
+        )
+        .unwrap();
+        migrate(&conn).unwrap();
+        let found: i64 = conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(found, supported());
+        let read = "SELECT due, left_millis FROM timer WHERE id = 't'";
+        let row: (i64, Option<i64>) = conn.query_row(read, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(row, (2, None), "it is not paused");
+    }
+}

@@ -135,11 +135,21 @@ impl Scheduler {
         self.ask(|reply| Request::ExtendTimer(id.to_owned(), seconds, reply)).await
     }
 
+    /// Stops a timer's time; [`Scheduler::resume_timer`] lets it go on. One that is paused already stays so.
+    pub async fn pause_timer(&self, id: &str) -> Result<Timer, ScheduleError> {
+        self.ask(|reply| Request::PauseTimer(id.to_owned(), reply)).await
+    }
+
+    /// Lets a paused timer go on with what was left. One that runs goes on as it does.
+    pub async fn resume_timer(&self, id: &str) -> Result<Timer, ScheduleError> {
+        self.ask(|reply| Request::ResumeTimer(id.to_owned(), reply)).await
+    }
+
     pub async fn cancel_timer(&self, id: &str) -> Result<Timer, ScheduleError> {
         self.ask(|reply| Request::CancelTimer(id.to_owned(), reply)).await
     }
 
-    /// The timers that run, with how long is left.
+    /// The timers that run or are paused, with how long is left.
     pub async fn timers(&self) -> Result<Vec<Timer>, ScheduleError> {
         let rows = self.journal.timers(RUNNING).await?;
         Ok(rows.into_iter().map(|row| Timer::from_row(row, &self.clock)).collect::<Result<_, _>>()?)

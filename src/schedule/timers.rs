@@ -44,6 +44,8 @@ pub struct Timer {
     pub due: DateTime<Utc>,
     /// How long is left at the time of asking, in milliseconds; negative when it is over.
     pub left_millis: i64,
+    /// Whether it stands still: what is left stays, and it does not ring.
+    pub paused: bool,
     #[serde(skip)]
     pub(super) stored_due: DateTime<Utc>,
     /// The due time in milliseconds since this boot; `None` for a timer of another boot, which the wall clock decides.
@@ -65,6 +67,7 @@ impl Timer {
             created_at: now,
             due,
             left_millis: millis,
+            paused: false,
             stored_due: due,
             due_boottime: Some(boottime(clock) + millis),
         }
@@ -83,7 +86,8 @@ impl Timer {
             conversation: row.conversation,
             created_at: row.created_at,
             due: row.due,
-            left_millis: 0,
+            left_millis: row.left_millis.unwrap_or(0),
+            paused: row.left_millis.is_some(),
             stored_due: row.due,
             due_boottime: same_boot.then_some(row.due_boottime),
         };
@@ -99,22 +103,45 @@ impl Timer {
     }
 
     pub(super) fn left(&self, clock: &Clock) -> TimeDelta {
+        if self.paused {
+            return TimeDelta::milliseconds(self.left_millis);
+        }
         match self.due_boottime {
             Some(due) => TimeDelta::milliseconds(due - boottime(clock)),
             None => self.stored_due - clock.now(),
         }
     }
 
+    /// When it rings, counted from now; `None` while it is paused.
+    pub(super) fn rings_in(&self, clock: &Clock) -> Option<TimeDelta> {
+        (!self.paused).then(|| self.left(clock))
+    }
+
     /// The same timer, longer or shorter by `seconds`.
     pub(super) fn extended(&self, seconds: i64, clock: &Clock) -> Self {
         let left = self.left(clock) + TimeDelta::try_seconds(seconds).unwrap_or_default();
+        Self { seconds: self.seconds.saturating_add_signed(seconds), ..self.with_left(left, clock) }
+    }
+
+    /// The same timer, standing still with what is left now.
+    pub(super) fn paused(&self, clock: &Clock) -> Self {
+        Self { paused: true, ..self.with_left(self.left(clock), clock) }
+    }
+
+    /// The same timer, going on with what was left.
+    pub(super) fn resumed(&self, clock: &Clock) -> Self {
+        Self { paused: false, ..self.with_left(self.left(clock), clock) }
+    }
+
+    fn with_left(&self, left: TimeDelta, clock: &Clock) -> Self {
+        let due = clock.now() + left;
         Self {
-            seconds: self.seconds.saturating_add_signed(seconds),
-            stored_due: clock.now() + left,
+            due,
+            left_millis: left.num_milliseconds(),
+            stored_due: due,
             due_boottime: Some(boottime(clock) + left.num_milliseconds()),
             ..self.clone()
         }
-        .at(clock)
     }
 
     pub(super) fn to_row(&self, state: &str, clock: &Clock) -> TimerRow {
@@ -129,6 +156,7 @@ impl Timer {
             boot_id: if self.due_boottime.is_some() { clock.boot_id() } else { String::new() },
             due_boottime: self.due_boottime.unwrap_or(0),
             state: state.to_owned(),
+            left_millis: self.paused.then_some(self.left_millis),
         }
     }
 }

@@ -74,6 +74,52 @@ async fn changed_and_cancelled_and_what_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_paused_one_keeps_what_is_left_also_over_a_restart() {
+    let mut world = World::at("2026-11-29T12:00:00Z", Europe::Berlin).await;
+    let tea = set(&world, "tea", 600).await;
+    tokio::time::sleep(minutes(4)).await;
+    let paused = world.scheduler.pause_timer(&tea.id).await.unwrap();
+    assert_eq!((paused.paused, paused.left_millis / 1000), (true, 360));
+
+    world.quiet(1).await;
+    let again = world.scheduler.pause_timer(&tea.id).await.unwrap();
+    assert_eq!(again.left_millis / 1000, 360, "paused twice is paused");
+    let mut world = world.restart(minutes(60)).await;
+    world.quiet(1).await;
+    assert_eq!(left(&world).await, [("tea".to_owned(), 360)]);
+    let longer = world.scheduler.extend_timer(&tea.id, 60).await.unwrap();
+    assert_eq!((longer.paused, longer.left_millis / 1000, longer.seconds), (true, 420, 660));
+    let on = world.scheduler.resume_timer(&tea.id).await.unwrap();
+    assert_eq!((on.paused, on.left_millis / 1000), (false, 420));
+    tokio::time::sleep(minutes(6)).await;
+    assert_eq!(left(&world).await, [("tea".to_owned(), 60)]);
+    let FireEvent::Rings { timer, late } = world.next().await else { panic!("no ring") };
+    assert_eq!((timer.label.as_str(), late.as_secs()), ("tea", 0));
+    assert!(matches!(world.scheduler.resume_timer(&tea.id).await, Err(ScheduleError::Unknown { .. })));
+    let kinds = world.kinds().await;
+    let kept: Vec<&str> =
+        kinds.iter().map(String::as_str).filter(|kind| kind.starts_with("timer_")).collect();
+    assert_eq!(kept, ["timer_set", "timer_paused", "timer_extended", "timer_resumed", "timer_rang"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_one_can_be_cancelled_and_counts_as_one_of_the_most() {
+    let world = World::at("2026-11-29T12:00:00Z", Europe::Berlin).await;
+    let tea = set(&world, "tea", 60).await;
+    world.scheduler.pause_timer(&tea.id).await.unwrap();
+    for _ in 0..31 {
+        set(&world, "", 3600).await;
+    }
+    let one_more =
+        NewTimer { label: String::new(), seconds: 60, origin: json!(null), conversation: "c".into() };
+    let full = world.scheduler.set_timer(one_more.clone()).await;
+    assert_eq!(full, Err(ScheduleError::TooMany { what: "timers", limit: 32 }));
+    world.scheduler.cancel_timer(&tea.id).await.unwrap();
+    world.scheduler.set_timer(one_more).await.unwrap();
+    assert_eq!(left(&world).await.len(), 32);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_restart_keeps_them_and_a_missed_ring_is_told() {
     let world = World::at("2026-11-29T12:00:00Z", Europe::Berlin).await;
     set(&world, "soon", 600).await;

@@ -61,6 +61,11 @@ async fn timers_and_lists_are_one_house_through_every_channel() {
     let longer = person.over_mqtt("add 15 minutes to the pasta timer").await;
     assert!(longer.contains("34 minutes") || longer.contains("35 minutes"), "{longer}");
 
+    let paused = person.by_command_line("pause the pasta timer").await;
+    assert!(paused.contains("paused") && paused.contains("minutes"), "{paused}");
+    let none = person.over_http("resume the laundry timer").await;
+    assert!(none.contains("no such timer"), "it is not paused: {none}");
+
     // Lists: added, completed, removed, read.
     person.over_mqtt("add milk to the shopping list").await;
     person.over_http("add bread to the shopping list").await;
@@ -77,6 +82,10 @@ async fn timers_and_lists_are_one_house_through_every_channel() {
     assert!(read.contains("apples") && !read.contains("milk") && !read.contains("bread"), "{read}");
     let left = person.over_http("how much time is left on the laundry timer").await;
     assert!(left.contains("59 minutes") || left.contains("1 hour"), "{left}");
+    let left = person.over_mqtt("how much time is left on the pasta timer").await;
+    assert!(left.contains("paused"), "a crash does not wake it: {left}");
+    let on = person.over_http("resume the pasta timer").await;
+    assert!(on.contains("go on"), "{on}");
     let cancelled = person.by_command_line("cancel the pasta timer").await;
     assert!(cancelled.contains("cancelled"), "{cancelled}");
     let gone = person.over_mqtt("how much time is left on the pasta timer").await;

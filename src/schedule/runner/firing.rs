@@ -40,7 +40,7 @@ impl Runner {
         }
         let timers = self.timers.values();
         let due: Vec<(Timer, Duration)> = timers
-            .filter_map(|timer| Some((timer, over(timer.left(&self.clock))?)))
+            .filter_map(|timer| Some((timer, timer.rings_in(&self.clock).and_then(over)?)))
             .map(|(timer, late)| (timer.clone(), late))
             .collect();
         for (timer, late) in due {

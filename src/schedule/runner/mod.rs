@@ -50,6 +50,8 @@ pub(super) enum Request {
     Restore(String, Reply<Schedule>),
     SetTimer(NewTimer, Reply<Timer>),
     ExtendTimer(String, i64, Reply<Timer>),
+    PauseTimer(String, Reply<Timer>),
+    ResumeTimer(String, Reply<Timer>),
     CancelTimer(String, Reply<Timer>),
     Stop(oneshot::Sender<()>),
 }
@@ -215,7 +217,7 @@ impl Runner {
     /// Sets the alarm to what is due first. What is over and could not be recorded waits for the next tick.
     async fn arm(&mut self) {
         let schedules = self.schedules.values().filter_map(|schedule| schedule.left(&self.clock));
-        let timers = self.timers.values().map(|timer| timer.left(&self.clock));
+        let timers = self.timers.values().filter_map(|timer| timer.rings_in(&self.clock));
         let first = schedules.chain(timers).filter(|left| *left > TimeDelta::zero()).min();
         let due = first.map(|left| self.clock.now() + left);
         match (due, self.armed) {

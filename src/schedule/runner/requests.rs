@@ -14,7 +14,7 @@ use crate::journal::{JournalError, NewEvent};
 /// Active schedules at most.
 const SCHEDULES: u32 = 200;
 
-/// Running timers at most.
+/// Running and paused timers at most.
 const TIMERS: u32 = 32;
 
 /// A stored plan at most.
@@ -31,6 +31,8 @@ impl Runner {
             Request::ExtendTimer(id, seconds, reply) => {
                 drop(reply.send(self.extend_timer(&id, seconds).await))
             }
+            Request::PauseTimer(id, reply) => drop(reply.send(self.pause_timer(&id).await)),
+            Request::ResumeTimer(id, reply) => drop(reply.send(self.resume_timer(&id).await)),
             Request::CancelTimer(id, reply) => drop(reply.send(self.cancel_timer(&id).await)),
             Request::Stop(reply) => drop(reply.send(())),
         }
@@ -155,9 +157,31 @@ impl Runner {
         let timer = self.running(id)?;
         let extended = timer.extended(seconds, &self.clock);
         check_length(extended.left_millis.div_euclid(1000))?;
-        self.move_timer(&timer, &extended, timers::RUNNING, "timer_extended").await?;
-        self.timers.insert(id.to_owned(), extended.clone());
-        Ok(extended)
+        self.replace_timer(&timer, extended, "timer_extended").await
+    }
+
+    /// One that is paused already stays as it is.
+    async fn pause_timer(&mut self, id: &str) -> Result<Timer, ScheduleError> {
+        let timer = self.running(id)?;
+        if timer.paused {
+            return Ok(timer.at(&self.clock));
+        }
+        self.replace_timer(&timer, timer.paused(&self.clock), "timer_paused").await
+    }
+
+    /// One that runs already goes on as it does.
+    async fn resume_timer(&mut self, id: &str) -> Result<Timer, ScheduleError> {
+        let timer = self.running(id)?;
+        if !timer.paused {
+            return Ok(timer.at(&self.clock));
+        }
+        self.replace_timer(&timer, timer.resumed(&self.clock), "timer_resumed").await
+    }
+
+    async fn replace_timer(&mut self, from: &Timer, to: Timer, kind: &str) -> Result<Timer, ScheduleError> {
+        self.move_timer(from, &to, timers::RUNNING, kind).await?;
+        self.timers.insert(to.id.clone(), to.clone());
+        Ok(to)
     }
 
     async fn cancel_timer(&mut self, id: &str) -> Result<Timer, ScheduleError> {
