@@ -52,7 +52,7 @@ pub fn plan(frame: &Frame, entity: &Entity, state: Option<&State>) -> Result<Vec
         Domain::MediaPlayer => plan.media(),
         Domain::Number => match frame.amount {
             Some(Amount::To(value)) => plan.number(Verb::SetValue, Arg::Value, plain(value)),
-            Some(Amount::By(_) | Amount::Step { .. } | Amount::Max | Amount::Min) | None => {
+            Some(Amount::By(_) | Amount::Step { .. } | Amount::Half | Amount::Max | Amount::Min) | None => {
                 Err(Fault::Unsupported)
             }
         },
@@ -178,6 +178,10 @@ impl Plan<'_> {
                 };
                 moved(if up { step } else { -step })
             }
+            Amount::Half => current
+                .filter(|now| *now > 0.0)
+                .map(|now| (now / 2.0).clamp(min, max))
+                .ok_or(Fault::UnknownState),
             Amount::Max => Ok(max),
             Amount::Min => Ok(min),
         }

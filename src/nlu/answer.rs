@@ -94,6 +94,19 @@ impl Asker<'_, '_> {
         let mut states = clause.states.clone();
         let of = |pred: &Pred| STATES.iter().find(|(preds, _)| preds.contains(pred)).map(|(_, state)| *state);
         states.extend(clause.preds.iter().filter_map(of));
+        // "How cold is it out on the porch"
+        let weather = [Attribute::Temperature, Attribute::Humidity];
+        if clause.attributes.iter().any(|attribute| weather.contains(attribute)) {
+            states.retain(|state| *state != StateWord::Off);
+        }
+        // "Who is out": of people that is away.
+        if clause.question == Some(Word::Who) && clause.nps.is_empty() {
+            for state in &mut states {
+                if *state == StateWord::Off {
+                    *state = StateWord::Away;
+                }
+            }
+        }
         if states.is_empty()
             && clause.nps.iter().any(|np| np.has_class(Class::Person))
             && clause.nps.iter().any(|np| np.places.contains(&Word::House))

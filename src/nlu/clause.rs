@@ -80,6 +80,11 @@ impl Np {
         self.nouns.iter().any(|noun| noun.classes.contains(&class))
     }
 
+    /// Whether it names one thing of a kind by what that one alone is called: "the chandelier".
+    pub fn singles_out(&self) -> bool {
+        !self.plural && self.nouns.iter().any(|noun| noun.has_entity_target() || !noun.called.is_empty())
+    }
+
     /// Whether it names kinds of things and places, and nothing by its own name.
     pub fn names_kinds_only(&self) -> bool {
         self.nouns.iter().all(|noun| noun.is_place() || (!noun.classes.is_empty() && !noun.names_entity()))
@@ -180,6 +185,7 @@ impl Clause {
             || !self.colors.is_empty()
             || !self.whites.is_empty()
             || !self.modes.is_empty()
+            || self.word(Word::Halve)
             || self.word(Word::Max)
             || self.word(Word::Min)
     }

@@ -8,7 +8,7 @@ use super::answer::Asker;
 use super::clause::{Clause, Role};
 use super::dialogue::{Dialogue, Pending};
 use super::index::HouseIndex;
-use super::lexicon::Lexicon;
+use super::lexicon::{Lexicon, Sense};
 use super::scope::named_areas;
 use super::statement::tells_the_past;
 use super::time::Time;
@@ -66,7 +66,9 @@ impl Command<'_> {
         if let Some(understanding) = self.conversation(sentence) {
             return understanding;
         }
-        if !sentence.asking && tells_the_past(&sentence.tokens, self.lexicon) {
+        // "On a trop chaud" begins as what was done does.
+        let remarks = sentence.row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Remark(_))));
+        if !sentence.asking && !remarks && tells_the_past(&sentence.tokens, self.lexicon) {
             return self.not_understood(Vec::new());
         }
         if let Some(understanding) = self.free_text(sentence) {

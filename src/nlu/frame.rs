@@ -17,6 +17,8 @@ pub enum Amount {
         up: bool,
         size: Size,
     },
+    /// Half of what it is now.
+    Half,
     Max,
     Min,
 }
@@ -83,6 +85,11 @@ impl Frame {
         // 音量加十: more of it, and no item of a list.
         if clause.has_value() && matches!(frame.pred, Pred::Add | Pred::Remove) {
             frame.pred = if frame.pred == Pred::Add { Pred::Raise } else { Pred::Lower };
+        }
+        // "Quita la luz": light is taken away by switching it off.
+        let lights = |np: &Np| np.has_class(Class::Light);
+        if frame.pred == Pred::Remove && !frame.nps.is_empty() && frame.nps.iter().all(lights) {
+            frame.pred = Pred::Off;
         }
         // "Switch to 50 %" is no scene.
         if frame.pred == Pred::Activate && clause.has_value() {
@@ -202,7 +209,14 @@ impl Frame {
             Pred::Set | Pred::On | Pred::Raise | Pred::Lower => match self.amount {
                 Some(Amount::To(Value::Celsius(_) | Value::Fahrenheit(_))) => Some(Class::Climate),
                 Some(Amount::To(Value::Kelvin(_))) => Some(Class::Light),
-                Some(Amount::To(_) | Amount::By(_) | Amount::Step { .. } | Amount::Max | Amount::Min)
+                Some(
+                    Amount::To(_)
+                    | Amount::By(_)
+                    | Amount::Step { .. }
+                    | Amount::Half
+                    | Amount::Max
+                    | Amount::Min,
+                )
                 | None => (self.color.is_some() || self.white.is_some()).then_some(Class::Light),
             },
             Pred::Off
@@ -240,6 +254,7 @@ impl Frame {
                     )
                     | Amount::By(_)
                     | Amount::Step { .. }
+                    | Amount::Half
                     | Amount::Max
                     | Amount::Min,
                 )
@@ -388,6 +403,9 @@ fn amount(clause: &Clause, pred: Pred) -> Option<Amount> {
             Some(up) if relative => Amount::By(if up { plain } else { -plain }),
             Some(_) | None => Amount::To(value),
         });
+    }
+    if clause.word(Word::Halve) {
+        return Some(Amount::Half);
     }
     if clause.word(Word::Max) {
         return Some(Amount::Max);

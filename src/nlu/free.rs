@@ -27,6 +27,8 @@ fn unquoted(said: &[Token]) -> &[Token] {
     match said {
         [first, inner @ .., last] if mark(first) && mark(last) && !inner.is_empty() => inner,
         [first, rest @ ..] if mark(first) && !rest.is_empty() => rest,
+        // "The bread, check it off"
+        [rest @ .., last] if mark(last) && !rest.is_empty() => rest,
         _ => said,
     }
 }
@@ -43,7 +45,9 @@ impl Command<'_> {
         for template in &self.lexicon.templates {
             let skipped = match template.purpose {
                 Purpose::Play => explained || sentence.asking,
-                Purpose::ListAdd | Purpose::ListRemove => sentence.asking,
+                Purpose::ListAdd | Purpose::ListRemove => {
+                    sentence.asking && self.begins_with_question(tokens)
+                }
                 // "The eggs are done" tells so, "are the eggs done" asks.
                 Purpose::ListComplete => sentence.asking && self.begins_with_question(tokens),
                 Purpose::ListRead
@@ -56,7 +60,7 @@ impl Command<'_> {
                 continue;
             }
             let accepts = |slot: Slot, from: usize, to: usize| match slot {
-                Slot::List => tokens.get(from..to).is_some_and(|said| self.list(said).is_some()),
+                Slot::List => tokens.get(from..to).is_some_and(|said| self.list(unquoted(said)).is_some()),
                 Slot::Player => tokens.get(from..to).is_some_and(|said| !self.players(said).is_empty()),
                 Slot::Item => !tokens.get(from..to).is_some_and(|said| self.names_no_item(said)),
                 Slot::Message | Slot::Media => true,
@@ -153,7 +157,7 @@ impl Command<'_> {
                     | Purpose::ScheduleCancelAll => ListChange::Add { list: None, item },
                 };
                 let list = match range(Slot::List) {
-                    Some(said) => self.list(said),
+                    Some(said) => self.list(unquoted(said)),
                     None => Some(self.list_of_kind(Class::ShoppingList)),
                 };
                 match list {

@@ -168,6 +168,21 @@ impl Command<'_> {
                 None => return Err(Box::new(self.unknown(&np.text()))),
             }
         }
+        // 一楼除了咖啡机全关了: what is kept is no light, and all of the place is meant.
+        let swept = matches!(frame.pred, Pred::Off | Pred::OffOrClose)
+            && clause.word(Word::All)
+            && !except.is_empty();
+        if let [place] = nps.as_slice()
+            && swept
+            && place.is_place()
+            && !except.iter().any(|item| items.contains(item))
+        {
+            let mut np = place.clone();
+            np.nouns.push(Noun { classes: vec![Class::Everything], ..Noun::default() });
+            let mut all = Collected::default();
+            self.collect(resolver.find(&np), &np, &mut all)?;
+            items = all.items;
+        }
         let found = items.len();
         items.retain(|item| !except.contains(item) && !running.spared.contains(item));
         if items.is_empty() && found > 0 && several.is_none() && intents.is_empty() {
@@ -237,7 +252,12 @@ impl Command<'_> {
         } else if nps.is_empty() {
             // "… on at seven and off at nine": the same thing.
             let goes_on = clause.preds.is_empty() && clause.states.is_empty() && clause.remarks.is_empty();
-            let same = pronoun || goes_on || frame.implied().is_none();
+            // "If the back door isn't locked, lock": what was spoken of, where it can be done to that.
+            let fits = |item: &usize| {
+                self.index.items.get(*item).is_some_and(|item| frame.fits(item.entity.domain()))
+            };
+            let able = frame.secures() && running.last.iter().all(fits);
+            let same = pronoun || goes_on || able || frame.implied().is_none();
             let found = if same && !running.last.is_empty() {
                 Found::Items(running.last.clone())
             } else {
@@ -261,7 +281,7 @@ impl Command<'_> {
             let found = if np.is_place() && np.nouns.is_empty() {
                 self.placed(resolver, &np, running, pronoun)
             } else {
-                np.all |= excluding && (nps.len() == 1 || np.plural);
+                np.all |= excluding && (np.plural || (nps.len() == 1 && !np.singles_out()));
                 if frame.remark { resolver.remarked_at(&np) } else { resolver.find(&np) }
             };
             self.collect(found, &np, &mut collected)?;

@@ -52,7 +52,7 @@ impl Numbers<'_> {
         if let Some((seconds, end)) = self.duration(at) {
             return Some((Value::Duration(seconds), end - at));
         }
-        let (number, mut end) = self.number(at)?;
+        let Some((number, mut end)) = self.number(at) else { return self.one_degree(at) };
         let mut number = number;
         if let Some(length) = self.word(end, Word::AndHalf) {
             number += 0.5;
@@ -63,6 +63,13 @@ impl Numbers<'_> {
             Some((value, end)) => (value, end - at),
             None => (Value::Number(number), end - at),
         })
+    }
+
+    /// "A degree"
+    fn one_degree(&self, at: usize) -> Option<(Value, usize)> {
+        let from = at + self.word(at, Word::One)?;
+        let to = from + self.word(from, Word::Degree)?;
+        Some((Value::Celsius(1.0), to - at))
     }
 
     /// The unit after a number: `%`, `度半`, degrees Fahrenheit, kelvin.
@@ -310,6 +317,12 @@ impl Numbers<'_> {
             end += length;
         }
         end = self.skip_article(end);
+        // "Five more minutes"
+        if let Some(length) = self.word(end, Word::More)
+            && !self.lexicon.han_numbers
+        {
+            end += length;
+        }
         // 两个半小时
         if self.lexicon.han_numbers
             && let Some(length) = self.word(end, Word::Half)

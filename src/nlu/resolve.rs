@@ -231,7 +231,13 @@ impl Resolver<'_> {
                 } else {
                     matches!(domain, Domain::Light | Domain::Switch | Domain::Fan | Domain::MediaPlayer)
                 };
-                swept && !item.critical && self.fits(item) && place(item)
+                // "Everything yellow": what has no colour is not meant.
+                let colored = self.frame.color.is_none() && self.frame.white.is_none();
+                swept
+                    && (colored || domain == Domain::Light)
+                    && !item.critical
+                    && self.fits(item)
+                    && place(item)
             })
             .map(|(position, _)| position)
             .collect();
@@ -254,7 +260,12 @@ impl Resolver<'_> {
         let found = self.matching(np, &|_| true);
         // 灯带 is a kind of light, and here the name of one.
         let named = np.nouns.iter().any(Noun::has_entity_target);
-        let items = if named { self.best(found) } else { found.into_iter().map(|(item, _)| item).collect() };
+        let mut items: Vec<usize> =
+            if named { self.best(found) } else { found.into_iter().map(|(item, _)| item).collect() };
+        // Of the lights "the chandelier" is the one that is called so.
+        for noun in np.nouns.iter().filter(|noun| !noun.called.is_empty()) {
+            items.retain(|item| noun.called.contains(item));
+        }
         (!items.is_empty()).then_some(items)
     }
 

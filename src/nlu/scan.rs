@@ -10,7 +10,7 @@ mod words;
 use super::clause::{Clause, Np, Role};
 use super::index::HouseIndex;
 use super::lattice::Span;
-use super::lexicon::Lexicon;
+use super::lexicon::{Lexicon, Sense};
 use super::number::Value;
 use super::text::Token;
 use super::time::Time;
@@ -265,7 +265,25 @@ impl Scanner<'_> {
         super::text::joined(self.tokens.get(span.start..span.end).unwrap_or(&[]))
     }
 
+    /// "Hör auf, den Rasen zu mähen": the comma is inside of what is to stop.
+    fn stops_what_follows(&self, comma: &Span) -> bool {
+        let works = |span: &Span| {
+            [Pred::Clean, Pred::Mow, Pred::Water]
+                .iter()
+                .any(|pred| span.sense(|sense| *sense == Sense::Pred(*pred)))
+        };
+        let mut rest =
+            self.row.iter().skip_while(|span| span.start < comma.end).take_while(|span| !span.is_mark());
+        self.clause.preds == [Pred::Stop]
+            && self.clause.nps.is_empty()
+            && self.np.is_none()
+            && rest.any(works)
+    }
+
     fn mark(&mut self, span: &Span) {
+        if self.stops_what_follows(span) {
+            return;
+        }
         let text = self.text(span);
         match text.as_str() {
             "," | "、" | "，" | "-" | "–" | "—" | "/" | "(" | ")" | "\"" | ":" => {

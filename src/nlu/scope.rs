@@ -40,7 +40,15 @@ pub fn scoped(clause: &Clause, frame: &Frame) -> (Vec<Np>, Vec<Np>) {
     }
     let before = |np: &Np| clause.pred_at.is_some_and(|at| np.start < at);
     // 把客厅除了灯带以外的灯都关了: what is excluded stands between the place and the thing.
-    let parted = !except.is_empty() && nps.iter().skip(1).all(|np| !np.joined);
+    // 楼下除了厨房，灯都关了: also where a comma follows.
+    let between =
+        |first: &Np, next: &Np| except.iter().any(|np| first.start < np.start && np.start < next.start);
+    let parted = match nps.as_slice() {
+        [first, next, ..] if between(first, next) => {
+            nps.iter().skip(1).all(|np| !np.joined || !np.is_place())
+        }
+        _ => !except.is_empty() && nps.iter().skip(1).all(|np| !np.joined),
+    };
     let scopes = nps.len() > 1
         && nps.first().is_some_and(|np| np.is_place() && before(np))
         && (parted || nps.iter().skip(1).all(|np| !before(np)));

@@ -1,20 +1,21 @@
-//! Verbs in two parts with things between them: "mach das Licht an", "doe de deur op slot". Which parts make which verb
-//! is in the data files.
+//! Verbs in two parts with things between them: "mach das Licht an", "doe de deur op slot"; and exclusions that stand
+//! around what they exclude: "op de leeslamp na". Which parts make which is in the data files.
 
 use super::lattice::{Reading, Span};
 use super::lexicon::{Lexicon, Sense};
 use super::text::Token;
-use super::vocabulary::{Pred, Word};
+use super::vocabulary::Word;
 
 /// A verb in two parts.
 #[derive(Debug)]
 pub struct Separable {
     pub verb: Vec<String>,
     pub particle: Vec<String>,
-    pub pred: Pred,
+    /// A predicate, or [`Word::Except`].
+    pub meaning: Sense,
 }
 
-/// Gives both parts the meaning of the whole: the verb that of the predicate, the particle none.
+/// Gives both parts the meaning of the whole: the first that of the whole, the particle none.
 pub fn join(row: &mut [Span], tokens: &[Token], lexicon: &Lexicon) {
     for position in 0..row.len() {
         let Some(verb) = row.get(position) else { break };
@@ -22,11 +23,11 @@ pub fn join(row: &mut [Span], tokens: &[Token], lexicon: &Lexicon) {
             .separables(tokens.get(verb.start).map_or("", |token| token.key.as_str()))
             .filter(|separable| reads(tokens, verb.start, verb.end, &separable.verb))
             .find_map(|separable| {
-                Some((separable.pred, particle(row, position, tokens, &separable.particle)?))
+                Some((separable.meaning, particle(row, position, tokens, &separable.particle)?))
             });
-        let Some((pred, (from, to))) = found else { continue };
+        let Some((meaning, (from, to))) = found else { continue };
         if let Some(verb) = row.get_mut(position) {
-            verb.readings = vec![Reading::Sense(Sense::Pred(pred))];
+            verb.readings = vec![Reading::Sense(meaning)];
         }
         for part in row.get_mut(from..to).unwrap_or_default() {
             part.readings = vec![Reading::Sense(Sense::Word(Word::Filler))];

@@ -4,7 +4,7 @@
 //! slots take any words; `{list}`, `{player}` are read by the caller's function.
 
 use super::lexicon::Lexicon;
-use super::text::Token;
+use super::text::{Kind, Token};
 
 /// What a template is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +120,10 @@ fn fits(
     let Some(left) = budget.checked_sub(1) else { return false };
     *budget = left;
     let Some((part, rest)) = parts.split_first() else { return at == tokens.len() };
+    // "We're out of oil, add it …": a mark before a literal word says nothing.
+    let literal = matches!(part, Part::Word(_) | Part::Either(_));
+    let at =
+        if literal && tokens.get(at).is_some_and(|token| token.kind == Kind::Mark) { at + 1 } else { at };
     match part {
         Part::Word(word) => {
             tokens.get(at).is_some_and(|token| token.key == *word)

@@ -21,6 +21,8 @@ struct Said {
     /// Each duration, and whether "by" or "for" stands before it.
     durations: Vec<(u64, Option<Word>)>,
     all: bool,
+    /// Whether the last duration comes on top of what is left: "another five minutes".
+    more: bool,
     /// Position of the word "timer" in the row.
     timer: usize,
     /// Whether the verb that changes it stands before the first duration.
@@ -33,7 +35,8 @@ struct Said {
 impl Command<'_> {
     /// Reads a sentence that has the word "timer"; `None` where it is about something else.
     pub fn timer(&self, sentence: &Sentence) -> Option<Understanding> {
-        let said = said(sentence)?;
+        let more = |key: &str| self.lexicon.has_phrase(&[key.to_owned()], Sense::Word(Word::More));
+        let said = said(sentence, &more)?;
         // "Turn off the light …": a command beside the timer is not for the timer.
         let other = sentence.row.iter().any(|span| {
             span.sense(|sense| matches!(sense, Sense::Class(Class::Light | Class::Fan | Class::Everything)))
@@ -67,7 +70,7 @@ impl Command<'_> {
         if has(&[Pred::Resume]) {
             return Some(TimerChange::Resume(known(filter)));
         }
-        let grows = has(&[Pred::Add, Pred::Raise]);
+        let grows = has(&[Pred::Add, Pred::Raise]) || (said.more && has(&[Pred::Set]));
         let shrinks = has(&[Pred::Lower, Pred::Remove]);
         if (grows || shrinks) && !said.durations.is_empty() {
             let (seconds, length) = Self::changed(said)?;
@@ -219,7 +222,8 @@ fn names_timer(span: &Span) -> bool {
     })
 }
 
-fn said(sentence: &Sentence) -> Option<Said> {
+/// `more` says whether a word alone can mean "more".
+fn said(sentence: &Sentence, more: &dyn Fn(&str) -> bool) -> Option<Said> {
     let mut said = Said { query: sentence.asking, asking: sentence.asking, ..Said::default() };
     let mut before: Option<Word> = None;
     let mut found = false;
@@ -233,6 +237,19 @@ fn said(sentence: &Sentence) -> Option<Said> {
             said.all |= span.plural;
             found = true;
         }
+        let length = matches!(span.value(), Some(Value::Duration(_)));
+        let beside = |at: Option<usize>| {
+            at.and_then(|at| sentence.row.get(at)).is_some_and(|span| span.word(Word::More))
+        };
+        let inside = sentence.tokens.get(span.start..span.end).unwrap_or_default();
+        let within = inside.iter().any(|token| more(&token.key));
+        // "For another five minutes" is how long a new one runs.
+        let lasts = position
+            .checked_sub(2)
+            .and_then(|at| sentence.row.get(at))
+            .is_some_and(|span| span.word(Word::For));
+        said.more |=
+            length && !lasts && (within || beside(position.checked_sub(1)) || beside(Some(position + 1)));
         if let Some(Value::Duration(seconds)) = span.value() {
             said.durations.push((seconds, before));
         } else if let Some(Time::After(seconds)) = span.time() {

@@ -19,7 +19,7 @@ use super::scan::clauses;
 use super::separable;
 use super::text::{self, Kind, MAX_TOKENS, Token};
 use super::understanding::Understanding;
-use super::vocabulary::{Pred, Word};
+use super::vocabulary::{Pred, StateWord, Word};
 
 /// The offline understanding: the words of every language, and the names of the houses seen last.
 pub struct Nlu {
@@ -330,7 +330,7 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
         span.value().is_some()
             || span.sense(|sense| matches!(sense, Sense::Color(_) | Sense::White(_) | Sense::Level(_)))
     };
-    let wished = polite && row.iter().any(valued);
+    let wished = polite && (row.iter().any(valued) || ends_in_a_state(row));
     if marked && !acts && !wished && (says || row.iter().any(|span| !span.targets().is_empty())) {
         return true;
     }
@@ -345,7 +345,7 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     if !polite && stated && row.iter().any(names_something) && !wishes_beside_is(row) {
         return true;
     }
-    if has_done(row) {
+    if has_done(row) || (wished && ends_in_a_state(row)) || remarks(row) {
         return false;
     }
     let unasked = |token: &Token| lexicon.unasked.contains(&token.text);
@@ -386,6 +386,23 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     false
 }
 
+/// "Kan het licht uit?": asked politely, a state at the end is a wish.
+fn ends_in_a_state(row: &[Span]) -> bool {
+    let last = row.iter().rfind(|span| !span.is_mark());
+    let switched = [StateWord::On, StateWord::Off, StateWord::Open, StateWord::Closed];
+    last.is_some_and(|span| {
+        span.sense(|sense| matches!(sense, Sense::State(state) if switched.contains(state)))
+    }) && !row.iter().any(|span| span.word(Word::Is) || span.word(Word::Did) || is_question_word(span))
+}
+
+/// "Het is veel te warm": somebody says how it is; "is it too warm" asks.
+fn remarks(row: &[Span]) -> bool {
+    let first = row.iter().find(|span| !span.is_mark());
+    let asks =
+        |span: &Span| span.word(Word::Is) || span.word(Word::Did) || is_question_word(span) || tells(span);
+    row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Remark(_)))) && !first.is_some_and(asks)
+}
+
 /// "Have Robo clean the floor": somebody is to do it, and nothing is asked.
 fn has_done(row: &[Span]) -> bool {
     let mut said = row.iter().filter(|span| !span.is_mark() && !span.word(Word::Polite));
@@ -405,8 +422,14 @@ fn has_done(row: &[Span]) -> bool {
         ];
         span.sense(|sense| matches!(sense, Sense::Pred(pred) if works.contains(pred)))
     };
+    let valued = |span: &Span| {
+        span.value().is_some()
+            || span.sense(|sense| {
+                matches!(sense, Sense::Color(_) | Sense::White(_) | Sense::Level(_) | Sense::Mode(_))
+            })
+    };
     said.next().is_some_and(has)
-        && said.clone().any(robot)
+        && said.clone().any(|span| robot(span) || valued(span))
         && !said.any(|span| span.word(Word::Is) || span.sense(|sense| matches!(sense, Sense::State(_))))
 }
 

@@ -212,6 +212,10 @@ vocabulary! {
         ExceptEnd = "except_end",
         /// What stands before it is excluded: 书房除外.
         ExceptAfter = "except_after",
+        /// Chinese 的话, which makes a condition of what stands before it.
+        IfAfter = "if_after",
+        /// Half of what it is now: "halve", 减半.
+        Halve = "halve",
         /// All but what was named: 其他, "the others".
         Others = "others",
         /// Beside a verb: what it names is to stay as it is ("leave the kitchen on").

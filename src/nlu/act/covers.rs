@@ -26,7 +26,7 @@ impl Plan<'_> {
                         Amount::To(value) if plain(value) == 0.0 => self.verb(&[Verb::Close]),
                         Amount::Max => self.verb(&[Verb::Open]),
                         Amount::Min => self.verb(&[Verb::Close]),
-                        Amount::To(_) | Amount::By(_) | Amount::Step { .. } => Err(fault),
+                        Amount::To(_) | Amount::By(_) | Amount::Step { .. } | Amount::Half => Err(fault),
                     };
                 }
             };
@@ -42,10 +42,10 @@ impl Plan<'_> {
         if matches!(pred, Pred::Close | Pred::OffOrClose | Pred::Off | Pred::Lower) {
             return self.verb(&[Verb::Close]);
         }
-        // "Halt den Rollladen an": what moves and is paused stands.
+        // "Halt den Rollladen an": what moves and is paused stands. Water that is to stop is shut off.
         if matches!(pred, Pred::Stop | Pred::Pause) {
             let valve = self.entity.domain() == Domain::Valve;
-            return self.verb(if valve { &[Verb::Stop, Verb::Close] } else { &[Verb::Stop] });
+            return self.verb(&[if valve { Verb::Close } else { Verb::Stop }]);
         }
         if pred == Pred::Toggle {
             return self.toggled(Verb::Open, Verb::Close);

@@ -19,6 +19,8 @@ pub fn fits(frame: &Frame, domain: Domain) -> bool {
             switches(pred)
                 || matches!(pred, Pred::Toggle | Pred::Brighter | Pred::Dimmer | Pred::Start | Pred::Activate)
                 || matches!(pred, Pred::Warmer | Pred::Colder)
+                // "Zachter" is said of lamps and fans too.
+                || matches!(pred, Pred::Louder | Pred::Quieter)
                 || ((sets || moves) && light_attribute(frame))
         }
         Domain::Switch | Domain::Siren | Domain::Camera => {
@@ -40,6 +42,7 @@ pub fn fits(frame: &Frame, domain: Domain) -> bool {
                         | Pred::Open
                         | Pred::Close
                 )
+                || (matches!(pred, Pred::Louder | Pred::Quieter) && !frame.remark)
         }
         Domain::Cover | Domain::Valve => cover(frame, domain),
         Domain::Lock => matches!(

@@ -27,7 +27,7 @@ impl Plan<'_> {
         }
         let dimmed = match frame.amount {
             Some(Amount::To(Value::Percent(_)) | Amount::Max | Amount::Min) => true,
-            Some(Amount::To(_) | Amount::By(_) | Amount::Step { .. }) => !frame.is_kelvin(),
+            Some(Amount::To(_) | Amount::By(_) | Amount::Step { .. } | Amount::Half) => !frame.is_kelvin(),
             None => false,
         };
         if let Some(amount) = frame.amount.filter(|_| dimmed) {
@@ -37,7 +37,7 @@ impl Plan<'_> {
             let range = self.range(Verb::TurnOn, Arg::BrightnessPct)?;
             let least = range.0.max(1.0);
             let mut level = self.target(amount, now, (least, range.1), 20.0)?;
-            if matches!(amount, Amount::Step { .. } | Amount::By(_)) {
+            if matches!(amount, Amount::Step { .. } | Amount::By(_) | Amount::Half) {
                 level = level.round();
             }
             if level <= 0.0 {

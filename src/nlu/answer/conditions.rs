@@ -19,7 +19,7 @@ impl Asker<'_, '_> {
                 .is_some_and(|known| describe::truth(known, self.state(*item), state) == Truth::Yes)
         };
         let those: Vec<usize> = items.iter().copied().filter(is).collect();
-        if those.is_empty() || clause.role == Role::Unless { items } else { those }
+        if those.is_empty() || clause.role == Role::Unless || clause.word(Word::Not) { items } else { those }
     }
 
     /// Whether a condition holds now; `None` where it cannot be told. Its missing place is that of `main`.
@@ -61,6 +61,8 @@ impl Asker<'_, '_> {
         }
         let all = clause.nps.iter().any(|np| np.all) || self.wants_all(&clause, state);
         let yes = |truth: &Truth| *truth == Truth::Yes;
-        Some(if all { truths.iter().all(yes) } else { truths.iter().any(yes) })
+        let holds = if all { truths.iter().all(yes) } else { truths.iter().any(yes) };
+        // "If the door isn't locked"
+        Some(holds != clause.word(Word::Not))
     }
 }

@@ -214,14 +214,15 @@ impl Lexicon {
                 section: "separable",
                 word: word.clone(),
             };
-            let pred = Pred::from_word(word).ok_or_else(bad)?;
+            let except = (word == Word::Except.word()).then_some(Sense::Word(Word::Except));
+            let meaning = Pred::from_word(word).map(Sense::Pred).or(except).ok_or_else(bad)?;
             for line in lines {
                 let (verbs, particles) = line.split_once('…').ok_or_else(bad)?;
                 for verb in verbs.split('|').map(|verb| self.keys(verb)).collect::<Vec<_>>() {
                     let Some(first) = verb.first().cloned() else { continue };
                     for particle in particles.split('|') {
                         let particle = self.keys(particle);
-                        let separable = Separable { verb: verb.clone(), particle, pred };
+                        let separable = Separable { verb: verb.clone(), particle, meaning };
                         self.separable.entry(first.clone()).or_default().push(separable);
                     }
                 }

@@ -85,10 +85,24 @@ impl Scanner<'_> {
             item(known).is_some_and(|item| item.entity.all_names().any(|name| name.to_lowercase() == said))
         };
         let entities = noun.entities().count() == noun.targets.len();
-        if !span.plural || !entities || noun.entities().any(called) {
+        let tokens = self.tokens.get(span.start..span.end)?;
+        let kinds =
+            |token: &Token| crate::nlu::kinds::classes_in(std::slice::from_ref(&token.key), self.lexicon);
+        // "Les lumières du salon": the kind stands first.
+        let first_kind = tokens.first().filter(|token| token.plural && !kinds(token).is_empty());
+        if (!span.plural && first_kind.is_none()) || !entities || noun.entities().any(called) {
             return None;
         }
-        let (kind, place) = self.tokens.get(span.start..span.end)?.split_last()?;
+        let links = |token: &Token| {
+            self.lexicon.has_phrase(std::slice::from_ref(&token.key), Sense::Word(Word::Link))
+        };
+        let (kind, place) = match (first_kind, tokens) {
+            (Some(kind), [_, rest @ ..]) => {
+                let linked = rest.iter().take_while(|token| links(token)).count();
+                (kind, rest.get(linked..)?)
+            }
+            _ => tokens.split_last()?,
+        };
         let first = place.first()?;
         let area = self.index.starting(&first.key).iter().find(|entry| {
             entry.keys.len() == place.len()
@@ -180,7 +194,14 @@ impl Scanner<'_> {
             .and_then(|before| self.row.get(before))
             .is_some_and(|span| self.is_determiner(span));
         let last = position + 1 == self.row.len();
-        (bare && !determined && !last)
+        // "At five mow the lawn": a verb with its object stands at the end too.
+        let whole = !self.han
+            && !self.clause.times.is_empty()
+            && self
+                .row
+                .get(position)
+                .is_some_and(|span| span.end > span.start + 1 || self.clause.times_first);
+        (bare && !determined && (!last || whole))
             || (self.han && last && self.clause.preds.is_empty() && self.np.is_some())
             || (bare && !determined && self.row.len() == 1)
     }

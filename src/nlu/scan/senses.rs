@@ -41,6 +41,8 @@ impl Scanner<'_> {
             mode
         } else if remark.is_some() && !self.asking {
             remark
+        } else if self.is_floor(span) {
+            word
         } else if span.word(Word::To) && state.is_some() && self.value_follows(position) {
             Some(Sense::Word(Word::To))
         } else if self.on_is_link(span, position) || shapes(word) {
@@ -62,7 +64,7 @@ impl Scanner<'_> {
             }
             self.apply(sense, span);
             // 降到 is both: lower, and to; 亮一点 brighter, and a little.
-            for word in [Word::To, Word::Little, Word::Keep] {
+            for word in [Word::To, Word::By, Word::Halve, Word::Little, Word::Keep] {
                 if matches!(sense, Sense::Pred(_)) && span.word(word) {
                     self.clause.words.push(word);
                 }
@@ -171,7 +173,14 @@ impl Scanner<'_> {
 
     /// A state completes "make sure …", "leave … open"; elsewhere "open" is the verb.
     pub(super) fn state_fits(&self) -> bool {
-        self.clause.pred(Pred::Set) && (self.np.is_some() || !self.clause.nps.is_empty())
+        let light = self.clause.pred(Pred::Set) || self.clause.word(Word::Keep);
+        light && (self.np.is_some() || !self.clause.nps.is_empty())
+    }
+
+    /// "Oben alle Lichter aus": before anything that could be up, it says where.
+    fn is_floor(&self, span: &Span) -> bool {
+        let place = span.word(Word::Upstairs) || span.word(Word::Downstairs);
+        place && !self.asking && self.np.is_none() && self.clause.nps.is_empty()
     }
 
     pub(super) fn apply(&mut self, sense: Sense, span: &Span) {

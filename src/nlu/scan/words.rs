@@ -101,10 +101,25 @@ impl Scanner<'_> {
             self.linked = self.np.is_some() || self.reopen();
         } else if matches!(word, Word::If | Word::Unless | Word::When) {
             self.condition(word, span);
+        } else if word == Word::IfAfter {
+            // 后门没锁的话就锁上
+            self.close_np();
+            if self.clause.role == Role::Main && !self.asking {
+                self.clause.role = Role::If;
+            }
+            self.separate(Break::Comma);
         } else if matches!(word, Is | Did) {
             if self.asking {
                 self.clause.question = self.clause.question.or(Some(word));
             }
+        } else if word == Word::All
+            && self.excepting
+            && self.np.as_ref().is_some_and(|np| !np.nouns.is_empty())
+        {
+            // "Bis auf den Kronleuchter alle Lampen": without a comma.
+            self.close_np();
+            self.excepting = false;
+            self.clause.words.push(word);
         } else if word == And {
             self.separate(Break::And);
         } else if word == Or {
