@@ -56,6 +56,10 @@ impl Asker<'_, '_> {
         let Some(clause) = clauses.iter().find(asks).or_else(|| clauses.iter().find(says)) else {
             return self.command.not_understood(Vec::new());
         };
+        // "Which of the lights is brightest"
+        if clause.question == Some(Word::Which) && (clause.word(Word::Max) || clause.word(Word::Min)) {
+            return self.command.not_understood(Vec::new());
+        }
         if let Some(text) = self.clock(clause) {
             return Understanding::Answer { text, entities: Vec::new() };
         }
@@ -72,6 +76,19 @@ impl Asker<'_, '_> {
             return self.about_attribute(clause, Attribute::Age);
         }
         let states = self.states(clause);
+        // "How about turning off the tv" asks for no state.
+        let did = clause.word(Word::Did) || clause.question == Some(Word::Did);
+        let done = matches!(clause.question, Some(Word::What | Word::Who));
+        // 打开车库门安全吗: what is asked of it is not known.
+        let odd = !clause.unknown.is_empty() || clause.nps.iter().any(|np| !np.unknown.is_empty());
+        if clause.states.is_empty() && !states.is_empty() && ((done && !did) || odd) {
+            return self.command.not_understood(Vec::new());
+        }
+        // "Who turned on the tv" asks for no state either.
+        let people = |state: &StateWord| matches!(state, StateWord::Home | StateWord::Away);
+        if clause.question == Some(Word::Who) && !states.is_empty() && !states.iter().any(people) {
+            return self.command.not_understood(Vec::new());
+        }
         let home = states.iter().find(|state| matches!(state, StateWord::Home | StateWord::Away));
         if let Some(state) = home.or(states.first()) {
             return self.about_state(clause, *state);
@@ -217,6 +234,10 @@ impl Asker<'_, '_> {
             .into_iter()
             .filter(|np| !np.nouns.is_empty() || !np.places.is_empty())
             .collect();
+        // "Did anyone turn off the tv": of the television.
+        let person = |np: &Np| np.has_class(Class::Person);
+        let about_people = matches!(state, StateWord::Home | StateWord::Away) || nps.iter().all(person);
+        let nps: Vec<Np> = nps.into_iter().filter(|np| about_people || !person(np)).collect();
         let mut items = self.pronoun(clause);
         if items.is_empty() && nps.is_empty() {
             items = self.able(None, state);

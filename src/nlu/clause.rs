@@ -59,6 +59,8 @@ pub struct Np {
     pub all: bool,
     pub any: bool,
     pub plural: bool,
+    /// "One of the lights": which one is not said.
+    pub one_of: bool,
     /// Here, upstairs, outside, in the house.
     pub places: Vec<Word>,
     /// Words in it that nothing explains.
@@ -212,6 +214,33 @@ impl Clause {
         !self.words.is_empty() && self.words.iter().all(known) && *self == fresh
     }
 
+    /// "…, the front door is unlocked": a report among commands. "Make sure the door is locked and the gate is closed" is
+    /// none.
+    pub fn tells_how_it_is(&self, before: Option<&Clause>) -> bool {
+        let brings_about = before.is_some_and(|before| before.pred(Pred::Set) && !before.has_value());
+        self.word(Word::Is) && self.says_what_to_do() && !self.word(Word::Polite) && !brings_about
+    }
+
+    /// Whether it has a verb, or a state to be brought about.
+    pub fn says_what_to_do(&self) -> bool {
+        !self.preds.is_empty() || !self.states.is_empty()
+    }
+
+    /// Whether it says nothing but a time, and not how long something lasts.
+    pub fn only_tells_when(&self) -> bool {
+        let fresh = Clause { times: self.times.clone(), times_first: self.times_first, ..self.fresh() };
+        let lasts = |time: &Time| matches!(time, Time::For(_));
+        !self.times.is_empty() && !self.times.iter().any(lasts) && *self == fresh
+    }
+
+    /// What a clause is marked with that corrects this one, which had no verb yet: a bare number that becomes a length of
+    /// time says nothing that is understood ("in ten, no, twenty minutes").
+    pub fn corrected_by(&self, clause: &Clause) -> Option<Word> {
+        let number = self.values.iter().any(|value| matches!(value, Value::Number(_)));
+        let length = clause.values.iter().any(|value| matches!(value, Value::Duration(_)));
+        (number && length).then_some(Word::Idiom)
+    }
+
     /// Whether it takes back what was said before: "never mind".
     pub fn retracts(&self) -> bool {
         self.only_says(|word| *word == Word::NeverMind)
@@ -286,6 +315,10 @@ impl Clause {
     /// Replaces what `other` names anew: the last thing, or its place, the values, the times.
     pub fn correct(&mut self, other: Clause) {
         let places = other.nps.iter().all(Np::is_place);
+        // "Turn off, I mean on the porch light": a verb alone was corrected, and not by what is read as a thing.
+        if self.nps.is_empty() && !other.nps.is_empty() && !self.preds.is_empty() {
+            self.words.push(Word::Idiom);
+        }
         match self.nps.last_mut() {
             Some(last) if places && !last.is_place() => {
                 for np in other.nps {
@@ -306,7 +339,19 @@ impl Clause {
             }
         };
         replace(&mut self.times, other.times);
-        if !other.values.is_empty() {
+        // "In ten, no, twenty minutes": the first was no length of time, and what both are for is not known.
+        let numbers = self.values.iter().any(|value| matches!(value, Value::Number(_)));
+        if numbers && other.values.iter().any(|value| matches!(value, Value::Duration(_))) {
+            self.words.push(Word::Idiom);
+        }
+        // "In ten minutes, no, twenty minutes"
+        let after = self.times.iter_mut().find_map(|time| match time {
+            Time::After(seconds) => Some(seconds),
+            _ => None,
+        });
+        if let (Some(after), [Value::Duration(seconds)]) = (after, other.values.as_slice()) {
+            *after = *seconds;
+        } else if !other.values.is_empty() {
             self.values = other.values;
         }
         self.unknown.extend(other.unknown);

@@ -10,12 +10,12 @@ use super::dialogue::{Dialogue, Pending};
 use super::index::HouseIndex;
 use super::lexicon::{Lexicon, Sense};
 use super::scope::named_areas;
-use super::statement::tells_the_past;
+use super::statement::{reports, tells_the_past};
 use super::time::Time;
 use super::timing::{ends, in_time};
 use super::understand::{Request, Sentence};
 use super::understanding::{Intent, RefuseReason, Understanding};
-use super::vocabulary::Word;
+use super::vocabulary::{Pred, Word};
 
 /// Everything that reading a sentence needs.
 pub struct Command<'a> {
@@ -68,11 +68,27 @@ impl Command<'_> {
         }
         // "On a trop chaud" begins as what was done does.
         let remarks = sentence.row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Remark(_))));
-        if !sentence.asking && !remarks && tells_the_past(&sentence.tokens, self.lexicon) {
+        let told = tells_the_past(&sentence.tokens, self.lexicon)
+            || reports(&sentence.row, &sentence.tokens, self.lexicon);
+        if !sentence.asking && !remarks && told {
             return self.not_understood(Vec::new());
+        }
+        // "Open the gate no no no"
+        let last = sentence.row.iter().rfind(|span| !span.is_mark());
+        let tag = sentence.tokens.last().is_some_and(|token| token.text == "?");
+        if !sentence.asking
+            && !tag
+            && sentence.row.len() > 1
+            && !self.lexicon.han_numbers
+            && last.is_some_and(|span| span.word(Word::No))
+        {
+            return self.nothing("negated");
         }
         if let Some(understanding) = self.free_text(sentence) {
             return understanding;
+        }
+        if sentence.row.iter().any(|span| span.word(Word::Idiom)) {
+            return self.not_understood(Vec::new());
         }
         if let Some(understanding) = self.follow_up(sentence) {
             return understanding;
@@ -102,6 +118,9 @@ impl Command<'_> {
         if main.iter().any(|clause| clause.retracts()) {
             return self.nothing("never_mind");
         }
+        if main.iter().skip(1).any(|clause| takes_back(clause)) {
+            return self.nothing("negated");
+        }
         match self.spared(&main) {
             Ok(spared) => running.spared = spared,
             Err(stop) => return *stop,
@@ -121,6 +140,9 @@ impl Command<'_> {
         for clause in main {
             if before.is_some_and(|before| ends(before, clause)) {
                 continue;
+            }
+            if clause.tells_how_it_is(before) {
+                return self.not_understood(Vec::new());
             }
             let clause_at_its_time = in_time(clause, &mut running);
             if let Err(stop) = self.clause(&clause_at_its_time, &mut running, alone) {
@@ -215,6 +237,13 @@ impl Command<'_> {
         };
         Understanding::Refuse { reply, reason: RefuseReason::UnknownName { said: said.to_owned(), nearest } }
     }
+}
+
+/// "Open the garage, wait, don't open", "… cancel that": a clause that takes back those before it.
+fn takes_back(clause: &Clause) -> bool {
+    let forbids = clause.word(Word::Not) && !clause.preds.is_empty();
+    let cancels = clause.preds == [Pred::Cancel] && clause.word(Word::It);
+    clause.nps.is_empty() && clause.times.is_empty() && !clause.has_value() && (forbids || cancels)
 }
 
 /// Adds an intent; actions go to the actions before them, and a scene that is already there is not run twice.

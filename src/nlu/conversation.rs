@@ -122,6 +122,9 @@ impl Command<'_> {
         if words.iter().all(|span| span.word(Word::No)) && !words.is_empty() {
             return Some(self.nothing("never_mind"));
         }
+        if is(Word::Not) && !verb {
+            return Some(self.nothing("negated"));
+        }
         let done = |chosen: Vec<&Alternative>| {
             let mut intents = pending.rest.clone();
             for intent in chosen.iter().flat_map(|one| &one.intents) {
@@ -144,8 +147,20 @@ impl Command<'_> {
         if verb {
             return None;
         }
+        // "The front door locked already?", "the bedroom fan off" are no answers; "not the bedroom" chooses nothing.
         let clauses = sentence.clauses(self.index, self.lexicon);
+        if sentence.asking || words.iter().any(|span| span.word(Word::Idiom)) {
+            return None;
+        }
+        if clauses.iter().any(Clause::has_predicate) {
+            return if clauses.len() > 1 { Some(self.not_understood(Vec::new())) } else { None };
+        }
         let nps: Vec<&Np> = clauses.iter().flat_map(|clause| &clause.nps).collect();
+        // "The front, no, the back": what stands before the correction is not meant.
+        let corrected = sentence.row.iter().rfind(|span| span.word(Word::No) || span.word(Word::Correction));
+        if corrected.is_some_and(|at| nps.iter().any(|np| np.start < at.start)) {
+            return Some(self.not_understood(Vec::new()));
+        }
         let chosen: Vec<Alternative> =
             nps.iter().map(|np| self.alternative(np, &pending.alternatives)).collect::<Option<_>>()?;
         (!chosen.is_empty()).then(|| done(chosen.iter().collect()))

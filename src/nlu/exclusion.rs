@@ -91,11 +91,11 @@ impl Command<'_> {
                 .iter()
                 .all(|item| self.index.items.get(*item).is_some_and(|item| item.entity.domain() == domain))
         };
+        // Beside a television "the rest" is whatever is on.
         let kinds = [
             (Domain::Light, Class::Light),
             (Domain::Cover, Class::Cover),
             (Domain::Fan, Class::Fan),
-            (Domain::MediaPlayer, Class::Media),
             (Domain::Lock, Class::Lock),
         ];
         let kind = kinds.into_iter().find(|(domain, _)| of(*domain));

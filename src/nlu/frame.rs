@@ -98,7 +98,9 @@ impl Frame {
         frame.amount = amount(clause, frame.pred);
         // 灯和风扇都打开: both, and not every light of the house.
         let each = frame.nps.len() > 1 && frame.nps.iter().all(|np| !np.has_place() && !np.plural);
-        if (clause.word(Word::All) || clause.word(Word::Both)) && !each {
+        // "Both the fan and the light in the bedroom": each of these, and not every fan.
+        let two = clause.word(Word::Both) && frame.nps.len() > 1;
+        if (clause.word(Word::All) || clause.word(Word::Both)) && !each && !two {
             for np in &mut frame.nps {
                 np.all = true;
             }
@@ -300,6 +302,13 @@ fn pred(clause: &Clause) -> Option<Pred> {
         return Some(special);
     }
     if let Some(state) = clause.states.last() {
+        // "The front door unlocked" may tell what somebody did: without a verb nothing is made less safe.
+        if matches!(state, StateWord::Unlocked | StateWord::Disarmed)
+            && clause.preds.is_empty()
+            && !clause.word(Word::Polite)
+        {
+            return None;
+        }
         return state_pred(*state);
     }
     if up || down {
@@ -325,13 +334,18 @@ fn activity(clause: &Clause) -> Option<Class> {
 fn handled_activity(clause: &Clause) -> Option<Pred> {
     let has = |test: fn(&Pred) -> bool| clause.preds.iter().any(test);
     let works = has(|pred| matches!(pred, Pred::Clean | Pred::Mow | Pred::Water));
-    let moves = has(|pred| matches!(pred, Pred::Open | Pred::Close | Pred::Raise | Pred::Lower));
+    let moves = has(|pred| {
+        matches!(
+            pred,
+            Pred::Open | Pred::Close | Pred::OnOrOpen | Pred::OffOrClose | Pred::Raise | Pred::Lower
+        )
+    });
     let found =
         clause.preds.iter().position(|pred| matches!(pred, Pred::Stop | Pred::Pause | Pred::Cancel))?;
     let first = clause.preds.get(found).copied()?;
     match clause.preds.get(found + 1) {
         _ if works => Some(first),
-        Some(_) if moves && first == Pred::Cancel => Some(Pred::Stop),
+        Some(_) if moves => Some(Pred::Stop),
         Some(next) if *next != Pred::Set && first != Pred::Pause => Some(first),
         Some(_) | None => None,
     }
@@ -371,15 +385,24 @@ fn direction(clause: &Clause, pred: Pred) -> Option<bool> {
     if matches!(pred, Pred::Lower | Pred::Dimmer | Pred::Quieter | Pred::Colder | Pred::Slower) {
         return Some(false);
     }
-    if set && clause.word(Word::Up) {
+    if set && (clause.word(Word::Up) || clause.word(Word::More)) {
         return Some(true);
+    }
+    // "Close the blinds another 20 percent", "um ein Viertel runter"
+    if clause.word(Word::More) || clause.word(Word::By) {
+        if pred == Pred::Open {
+            return Some(true);
+        }
+        if pred == Pred::Close {
+            return Some(false);
+        }
     }
     // "Open the blinds a little"
     if clause.word(Word::Little) && !clause.has_value() {
         if matches!(pred, Pred::Open | Pred::OnOrOpen) {
             return Some(true);
         }
-        if matches!(pred, Pred::Close | Pred::OffOrClose) {
+        if matches!(pred, Pred::Close | Pred::OffOrClose | Pred::Off) {
             return Some(false);
         }
     }
@@ -414,7 +437,9 @@ fn amount(clause: &Clause, pred: Pred) -> Option<Amount> {
         return Some(Amount::Min);
     }
     if let Some(level) = clause.levels.last() {
-        let by = clause.word(Word::By);
+        // "Lower the blinds a quarter"
+        let moves = matches!(pred, Pred::Raise | Pred::Lower) && !clause.word(Word::To);
+        let by = clause.word(Word::By) || clause.word(Word::More) || moves;
         return Some(match direction {
             Some(up) if by => Amount::By(if up { f64::from(*level) } else { -f64::from(*level) }),
             Some(_) | None => Amount::To(Value::Percent(f64::from(*level))),

@@ -122,6 +122,19 @@ impl Command<'_> {
         })
     }
 
+    /// "Milk, I mean oat milk" is oat milk.
+    fn as_corrected<'t>(&self, said: &'t [Token]) -> &'t [Token] {
+        let marked = |at: usize| said.get(at).is_some_and(|token| token.kind == Kind::Mark);
+        let numbers = self.numbers(said);
+        let corrects = |at: usize| {
+            let after_mark = at.checked_sub(1).is_some_and(marked);
+            let length = numbers.word(at, Word::Correction).or_else(|| numbers.word(at, Word::No))?;
+            after_mark.then(|| at + length + usize::from(marked(at + length)))
+        };
+        let from = (0..said.len()).rev().find_map(corrects);
+        from.and_then(|from| said.get(from..)).filter(|rest| !rest.is_empty()).unwrap_or(said)
+    }
+
     /// Whether a key alone can mean `word`.
     fn is_word(&self, key: &str, word: Word) -> bool {
         let phrases = self.lexicon.starting(key);
@@ -132,7 +145,9 @@ impl Command<'_> {
         let range = |wanted: Slot| {
             slots.iter().find(|(slot, _, _)| *slot == wanted).and_then(|(_, from, to)| tokens.get(*from..*to))
         };
-        let text = |slot: Slot| range(slot).map(|said| joined(unquoted(said))).unwrap_or_default();
+        let text = |slot: Slot| {
+            range(slot).map(|said| joined(unquoted(self.as_corrected(said)))).unwrap_or_default()
+        };
         match purpose {
             Purpose::Broadcast => {
                 Understanding::Act(vec![Intent::Broadcast { message: text(Slot::Message), area: None }])

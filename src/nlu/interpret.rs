@@ -22,6 +22,8 @@ struct Collected {
     intents: Vec<Intent>,
     /// Candidates of a phrase that means one of several.
     several: Option<(Vec<usize>, Np)>,
+    /// The items of each phrase.
+    groups: Vec<Vec<usize>>,
 }
 
 impl Command<'_> {
@@ -29,6 +31,12 @@ impl Command<'_> {
     pub fn clause(&self, clause: &Clause, running: &mut Running, alone: bool) -> Result<(), Stop> {
         if !clause.unknown.is_empty() {
             return Err(Box::new(self.not_understood(clause.unknown.clone())));
+        }
+        // "Every light but one": what is kept is not known.
+        let kept =
+            !clause.except.is_empty() || clause.times.iter().any(|time| matches!(time, Time::NotOn(_)));
+        if clause.word(Word::Except) && !kept {
+            return Err(Box::new(self.not_understood(Vec::new())));
         }
         if clause.question.is_some() && clause.preds.is_empty() {
             return Err(Box::new(self.not_understood(Vec::new())));
@@ -57,7 +65,12 @@ impl Command<'_> {
             running.times.clone_from(&clause.times);
             return Ok(());
         }
-        let bare = clause.nps.is_empty() && clause.preds.len() == 1 && clause.times.is_empty();
+        // "Stop everything"
+        let everything = |np: &Np| {
+            let all = np.nouns.iter().all(|noun| noun.classes == [Class::Everything]);
+            all && !np.nouns.is_empty() && np.unknown.is_empty() && !np.has_place()
+        };
+        let bare = clause.nps.iter().all(everything) && clause.preds.len() == 1 && clause.times.is_empty();
         if clause.pred(Pred::Stop) && bare {
             push(&mut running.intents, Intent::StopAll);
             return Ok(());
@@ -154,8 +167,8 @@ impl Command<'_> {
             }
         }
         let resolver = self.resolver(frame, running);
-        let excluding = !excluded.is_empty() || !running.spared.is_empty();
-        let Collected { mut items, mut intents, several } =
+        let excluding = !excluded.is_empty();
+        let Collected { mut items, mut intents, several, groups } =
             self.collected(clause, &nps, excluding, &resolver, running)?;
         // Of several, the only one that can do it is meant.
         let only = several.as_ref().and_then(|(candidates, _)| self.only_able(frame, candidates, &resolver));
@@ -183,11 +196,26 @@ impl Command<'_> {
             self.collect(resolver.find(&np), &np, &mut all)?;
             items = all.items;
         }
+        // "Clean everywhere except the bedroom": no robot is told where not to go.
+        let robot = |item: &usize| {
+            let known = self.index.items.get(*item);
+            known.is_some_and(|item| matches!(item.entity.domain(), Domain::Vacuum | Domain::LawnMower))
+        };
+        if !excluded.is_empty() && !items.is_empty() && items.iter().all(robot) {
+            return Err(Box::new(self.not_understood(Vec::new())));
+        }
         let found = items.len();
         items.retain(|item| !except.contains(item) && !running.spared.contains(item));
         if items.is_empty() && found > 0 && several.is_none() && intents.is_empty() {
             running.negated = true;
             return Ok(intents);
+        }
+        for group in groups.iter().filter(|_| !frame.remark) {
+            let kept: Vec<usize> = group.iter().copied().filter(|item| items.contains(item)).collect();
+            if !kept.is_empty() {
+                // Of what is named by itself something must be able to do it: nothing is left out without a word.
+                self.plan(frame, &kept, &resolver)?;
+            }
         }
         if !items.is_empty() {
             running.named.extend(&items);
@@ -245,7 +273,12 @@ impl Command<'_> {
         let pronoun = clause.word(Word::It) || clause.word(Word::Them);
         let mut collected = Collected::default();
         let sweeping = clause.word(Word::All) && matches!(frame.pred, Pred::Off | Pred::OffOrClose);
-        if nps.is_empty() && sweeping && !pronoun && frame.attribute.is_none() {
+        // "Which lights are on" – "all off": those.
+        let spoken: Vec<usize> =
+            self.dialogue.entities.iter().filter_map(|id| self.index.item_of(id.as_str())).collect();
+        if nps.is_empty() && sweeping && spoken.len() > 1 {
+            collected.items = spoken;
+        } else if nps.is_empty() && sweeping && !pronoun && frame.attribute.is_none() {
             let everything = Noun { classes: vec![Class::Everything], ..Noun::default() };
             let np = Np { nouns: vec![everything], all: true, ..Np::default() };
             self.collect(resolver.find(&np), &np, &mut collected)?;
@@ -270,6 +303,7 @@ impl Command<'_> {
             let mut np = np.clone();
             // "Clean the whole house": the robot, wherever it is.
             if frame.by_verb == Some(Class::Vacuum)
+                && !excluding
                 && np.nouns.iter().all(|noun| noun.classes == [Class::Everything])
                 && !np.nouns.is_empty()
             {
@@ -281,12 +315,20 @@ impl Command<'_> {
             let found = if np.is_place() && np.nouns.is_empty() {
                 self.placed(resolver, &np, running, pronoun)
             } else {
-                np.all |= excluding && (np.plural || (nps.len() == 1 && !np.singles_out()));
+                let keeps = excluding || self.spares_some(resolver, &np, running);
+                np.all |= keeps && (np.plural || (nps.len() == 1 && !np.singles_out()));
                 if frame.remark { resolver.remarked_at(&np) } else { resolver.find(&np) }
             };
             self.collect(found, &np, &mut collected)?;
         }
         Ok(collected)
+    }
+
+    /// Whether another clause keeps something that a phrase would mean: "turn off the lights but leave the kitchen on".
+    fn spares_some(&self, resolver: &Resolver<'_>, np: &Np, running: &Running) -> bool {
+        let all = Np { all: true, ..np.clone() };
+        !running.spared.is_empty()
+            && matches!(resolver.find(&all), Found::Items(items) if items.iter().any(|item| running.spared.contains(item)))
     }
 
     /// "here", "upstairs", "in the house" without a thing.
@@ -306,6 +348,7 @@ impl Command<'_> {
     fn collect(&self, found: Found, np: &Np, collected: &mut Collected) -> Result<(), Stop> {
         match found {
             Found::Items(found) => {
+                collected.groups.push(found.clone());
                 for item in found {
                     if !collected.items.contains(&item) {
                         collected.items.push(item);

@@ -23,10 +23,39 @@ impl Command<'_> {
             && matches!(frame.pred, Pred::On | Pred::OnOrOpen)
             && !clause.word(Word::To)
             && frame.attribute.is_none();
-        let remarks = !clause.occasions.is_empty() && !clause.preds.is_empty();
+        // "To 30 and 60 percent": which is for what?
+        let shares = |value: &Value| match value {
+            Value::Number(number) | Value::Percent(number) => Some(*number),
+            Value::Celsius(_) | Value::Fahrenheit(_) | Value::Kelvin(_) | Value::Duration(_) => None,
+        };
+        let mut shared = clause.values.iter().filter_map(shares);
+        let first = shared.next();
+        // "Set the lamp two fifty percent" is a "to" that was heard wrongly.
+        let heard = first == Some(2.0) || clause.word(Word::From);
+        let two = !heard && shared.any(|other| Some(other) != first);
+        let both = clause.states.contains(&StateWord::On) && clause.states.contains(&StateWord::Off);
+        let torn = both && !clause.word(Word::Or) && frame.pred != Pred::Toggle;
+        // "… and tell me if the light is on"
+        let tells = clause.pred(Pred::Tell) && !clause.states.is_empty();
+        let halves = !clause.levels.is_empty() && counted;
+        let only = clause.word(Word::Only) && (clause.word(Word::Except) || clause.word(Word::Not));
+        let remarks = (!clause.occasions.is_empty() && !clause.preds.is_empty())
+            || (!clause.remarks.is_empty() && counted);
         // "Water is wet" tells something.
         let told = clause.states.iter().any(|state| is_only_seen(*state)) && !clause.preds.is_empty();
-        if (takes_no_value(frame.pred) && valued) || odd || choice || colors || bare || remarks || told {
+        if (takes_no_value(frame.pred) && valued)
+            || odd
+            || two
+            || halves
+            || torn
+            || tells
+            || only
+            || choice
+            || colors
+            || bare
+            || remarks
+            || told
+        {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         Ok(())
@@ -64,6 +93,10 @@ fn is_odd(word: Word) -> bool {
     matches!(
         word,
         Word::Until
+            | Word::Later
+            | Word::After
+            | Word::Idiom
+            | Word::May
             | Word::Other
             | Word::NeverMind
             | Word::HowMany
@@ -74,6 +107,7 @@ fn is_odd(word: Word) -> bool {
             | Word::Hour
             | Word::Minute
             | Word::Second
+            | Word::Day
             | Word::Week
             | Word::Month
             | Word::Year

@@ -58,7 +58,9 @@ impl Numbers<'_> {
             number += 0.5;
             end += length;
         }
-        let unit = self.unit(number, end);
+        // "Three more degrees"
+        let more = self.word(end, Word::More).filter(|_| !self.lexicon.han_numbers).unwrap_or(0);
+        let unit = self.unit(number, end).or_else(|| self.unit(number, end + more).filter(|_| more > 0));
         Some(match unit {
             Some((value, end)) => (value, end - at),
             None => (Value::Number(number), end - at),
@@ -67,6 +69,11 @@ impl Numbers<'_> {
 
     /// "A degree"
     fn one_degree(&self, at: usize) -> Option<(Value, usize)> {
+        // "Half a degree"
+        if let Some(length) = self.word(at, Word::Half) {
+            let from = self.skip_article(at + length);
+            return Some((Value::Celsius(0.5), from + self.word(from, Word::Degree)? - at));
+        }
         let from = at + self.word(at, Word::One)?;
         let to = from + self.word(from, Word::Degree)?;
         Some((Value::Celsius(1.0), to - at))

@@ -197,6 +197,10 @@ impl Resolver<'_> {
     /// "Everything": what may be switched without a thought; never locks, alarm, climate, freezers, routers.
     fn everything(&self, np: &Np) -> Found {
         let closing = matches!(self.frame.pred, Pred::Open | Pred::Close);
+        // "Lower everything": the volume, the blinds or the light?
+        if matches!(self.frame.pred, Pred::Raise | Pred::Lower) {
+            return Found::Missing;
+        }
         let sweeps =
             |noun: &&Noun| noun.classes.contains(&Class::Everything) || noun.classes.contains(&Class::Device);
         let placed = |noun: &&Noun| {
@@ -254,7 +258,9 @@ impl Resolver<'_> {
 
     /// What an exclusion takes away; `None` where it names nothing that is known.
     pub fn excluded(&self, np: &Np) -> Option<Vec<usize>> {
-        if !np.unknown.is_empty() || (np.nouns.is_empty() && np.places.is_empty()) {
+        // "All but two lamps": which two?
+        let none = np.nouns.is_empty() && np.places.is_empty();
+        if !np.unknown.is_empty() || none || np.one_of {
             return None;
         }
         let found = self.matching(np, &|_| true);
@@ -286,6 +292,11 @@ impl Resolver<'_> {
             .collect();
         if pronoun && !spoken.is_empty() {
             return Found::Items(spoken);
+        }
+        // "Lock it" of a garage door is not for every lock of the house.
+        let locks = matches!(self.frame.pred, Pred::Lock | Pred::Unlock);
+        if pronoun && locks && !self.dialogue.entities.is_empty() {
+            return Found::Missing;
         }
         let (Some(class), Some(np)) = (self.frame.implied(), self.implied_np()) else {
             return if pronoun || spoken.is_empty() { Found::Missing } else { Found::Items(spoken) };

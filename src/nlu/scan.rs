@@ -67,7 +67,7 @@ fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
     let mut retracted = false;
     for (mut clause, after) in cuts {
         if clause.only_corrects() {
-            correcting = !clauses.is_empty();
+            correcting = !clauses.is_empty() || waiting.is_some();
             continue;
         }
         // "Turn on the lamp and leave it" takes nothing back.
@@ -83,9 +83,31 @@ fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
         let corrects = std::mem::take(&mut correcting) || clause.word(Word::Correction);
         clause.words.retain(|word| *word != Word::Correction);
         let complete = clause.has_predicate() || clause.role != Role::Main;
-        if corrects && let Some(last) = clauses.last_mut() {
+        // "Five, no, ten minutes", "the lamp, no, the fan": what was corrected before its verb is not meant.
+        if corrects
+            && clauses.is_empty()
+            && let Some(before) = waiting.take()
+        {
+            clause.words.extend(before.corrected_by(&clause));
+            if clause.nps.is_empty() {
+                clause.nps = before.nps;
+            }
+        }
+        // "Turn off everything, wait, not the coffee machine" keeps that.
+        let keeps = !complete && clause.word(Word::Not) && !clause.nps.is_empty();
+        if corrects
+            && !keeps
+            && let Some(last) = clauses.last_mut()
+        {
             match complete {
                 false => last.correct(clause),
+                // "Turn the tv off, no wait, mute it": the same thing, and another verb.
+                true if clause.nps.is_empty() && !last.nps.is_empty() && clause.says_what_to_do() => {
+                    clause.words.extend(last.corrected_by(&clause));
+                    clause.nps = std::mem::take(&mut last.nps);
+                    clause.words.retain(|word| !matches!(word, Word::It | Word::Them));
+                    *last = clause;
+                }
                 // "Turn on the lamp, no, turn on the fan": what was said before is not meant.
                 true if clause.nps.is_empty() => clauses.push(clause),
                 true => *last = clause,
@@ -119,6 +141,18 @@ fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
                 }
                 clauses.push(clause);
             }
+            // "Turn off the light and in ten minutes the coffee machine", "… in an hour and the porch light now".
+            (false, Some(before))
+                if between != Break::Comma && waiting.is_none() && own_time(before, &clause) =>
+            {
+                clause.preds.clone_from(&before.preds);
+                clause.states.clone_from(&before.states);
+                clauses.push(clause);
+            }
+            // 先关电视，五分钟后再关灯: the time is for what follows.
+            (false, Some(_)) if waiting.is_none() && after == Break::Strong && clause.only_tells_when() => {
+                waiting = Some(clause);
+            }
             (false, Some(before))
                 if between != Break::Strong && waiting.is_none() && before.role == Role::Main =>
             {
@@ -142,6 +176,17 @@ fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
         return vec![Clause { words: vec![Word::NeverMind], ..Clause::default() }];
     }
     clauses
+}
+
+/// Whether a clause without a verb names something and a time of its own for it.
+fn own_time(before: &Clause, clause: &Clause) -> bool {
+    let names = before.role == Role::Main
+        && before.has_predicate()
+        && !clause.has_value()
+        && clause.nps.iter().any(|np| !np.is_place());
+    let at_once = clause.now && !before.times.is_empty();
+    let later = before.now && before.times.is_empty() && !clause.times.is_empty();
+    names && (at_once || later || (clause.times_first && !clause.times.is_empty() && !before.times_first))
 }
 
 /// "Set the floor lamp and the desk lamp to 30 %": whether the value of a clause is also for the one before it, whose
@@ -208,6 +253,7 @@ impl Scanner<'_> {
         }
         self.clause.end = span.end;
         self.clause.now |= span.word(Word::Now);
+        self.speaker(span);
         // 换到五台 is no volume.
         let before = position.checked_sub(1).and_then(|before| self.row.get(before));
         if span.word(Word::Channel)
@@ -219,6 +265,12 @@ impl Scanner<'_> {
         if span.is_mark() {
             self.mark(span);
         } else if let Some(time) = span.time().filter(|_| !self.is_little(span)) {
+            // 开吊扇到十点, "jusqu'à dix heures"
+            let until =
+                before.is_some_and(|span| span.word(Word::Until) || (self.han && span.word(Word::To)));
+            if until && matches!(time, Time::Clock(_)) {
+                self.clause.words.push(Word::Until);
+            }
             self.time(time);
         } else if let Some(noun) = self.as_noun(span, position) {
             self.noun(noun, span);
@@ -228,12 +280,42 @@ impl Scanner<'_> {
                 Value::Number(_) if self.is_delay(position) => {
                     self.clause.times.push(Time::Range { bare: false, to: 0 });
                 }
-                value => self.clause.values.push(value),
+                value => {
+                    // "Three more degrees"
+                    let said = self.tokens.get(span.start..span.end).unwrap_or_default();
+                    let more = |token: &Token| {
+                        self.lexicon.has_phrase(std::slice::from_ref(&token.key), Sense::Word(Word::More))
+                    };
+                    let before = before.is_some_and(|span| span.word(Word::More));
+                    if !self.han && (before || said.iter().any(more)) {
+                        self.clause.words.push(Word::More);
+                    }
+                    self.clause.values.push(value);
+                }
             }
         } else if span.is_unknown() {
             self.unknown(span);
         } else {
             self.sense(span, position);
+        }
+    }
+
+    /// "… and I'll close the garage": what somebody says to do himself is no command.
+    fn speaker(&mut self, span: &Span) {
+        let begins = !self.done.is_empty() && self.np.is_none() && self.clause.is_empty();
+        if !begins || !span.word(Word::Speaker) {
+            return;
+        }
+        let mut rest = self.row.iter().skip_while(|next| next.start < span.end);
+        let helps = |span: &&Span| {
+            [Word::Already, Word::Lately].iter().any(|word| span.word(*word))
+                && !span.sense(|sense| matches!(sense, Sense::Pred(_)))
+        };
+        let next = rest.find(|span| !helps(span));
+        if next
+            .is_some_and(|span| span.word(Word::Past) || span.sense(|sense| matches!(sense, Sense::Pred(_))))
+        {
+            self.clause.words.push(Word::Idiom);
         }
     }
 

@@ -52,7 +52,8 @@ fn particle(row: &[Span], verb: usize, tokens: &[Token], keys: &[String]) -> Opt
         let start = row.get(from)?.start;
         let to =
             (from..clause).find(|to| row.get(*to).is_some_and(|span| span.end == start + keys.len()))? + 1;
-        let value = row.get(to).is_some_and(|next| next.value().is_some());
+        // "Flip it on or off" chooses between the two.
+        let value = row.get(to).is_some_and(|next| next.value().is_some() || next.word(Word::Or));
         (!value && reads(tokens, start, start + keys.len(), keys)).then_some((from, to))
     })
 }

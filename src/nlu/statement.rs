@@ -1,8 +1,12 @@
-//! Sentences that tell what somebody did, "I turned off the desk lamp": they ask for nothing.
+//! Sentences that tell what somebody did, "I turned off the desk lamp", or how things are: they ask for nothing. What
+//! may be a report or a wish in the same words is a wish only where that is the safe reading.
 
+use super::lattice::Span;
 use super::lexicon::{Lexicon, Sense};
-use super::text::Token;
-use super::vocabulary::Word;
+use super::number::Value;
+use super::text::{Kind, Token};
+use super::understand::names_something;
+use super::vocabulary::{Pred, Word};
 
 /// Whether the sentence begins with somebody and a verb of the past.
 pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
@@ -29,6 +33,11 @@ pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
             return true;
         }
     }
+    // 电视被关掉了: what was done to it.
+    let said = |wanted: Word| (0..tokens.len()).any(|at| !lengths(at, &word(wanted)).is_empty());
+    if said(Word::Passive) && !said(Word::If) && !said(Word::When) {
+        return true;
+    }
     let Some(subject) = lengths(at, &word(Word::Subject)).first().copied() else { return false };
     at += subject;
     already |= skip_already(&mut at);
@@ -42,7 +51,165 @@ pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
     let verbs = lengths(at, &|sense| matches!(sense, Sense::Pred(_)));
     let object = !lengths(at, &word(Word::Object)).is_empty();
     let ends = tokens.len().checked_sub(1).is_some_and(past);
-    verbs.iter().any(|length| past(at + length)) || ((object || already) && ends)
+    // 我刚打开空调, 我去关电视: done, or about to be done by somebody else.
+    let busy = already && !verbs.is_empty();
+    busy || verbs.iter().any(|length| past(at + length)) || ((object || already) && ends)
+}
+
+/// Whether a sentence tells how things are or what somebody does, and asks for nothing: it has no verb, or one of a report.
+pub fn reports(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
+    tells_a_measure(row, lexicon.han_numbers)
+        || speaks_of_itself(tokens, lexicon)
+        || (lexicon.han_numbers && reports_in_chinese(row, tokens))
+        || (!lexicon.han_numbers
+            && (begins_with_the_past(tokens, lexicon)
+                || tells_what_was_done(row)
+                || tells_a_habit(row)
+                || tells_how(row)))
+}
+
+/// "It is 30 degrees in the bedroom", "the kitchen light is at 50 percent", 空调已经26度了: without a verb that sets it.
+fn tells_a_measure(row: &[Span], han: bool) -> bool {
+    let measured = |span: &Span| {
+        let value = matches!(
+            span.value(),
+            Some(Value::Celsius(_) | Value::Fahrenheit(_) | Value::Percent(_) | Value::Number(_))
+        );
+        let most = span.word(Word::Max) || span.word(Word::Min);
+        value
+            || most
+            || span.sense(|sense| matches!(sense, Sense::Color(_) | Sense::White(_) | Sense::Level(_)))
+    };
+    let past = row.iter().rfind(|span| !span.is_mark()).is_some_and(|span| span.word(Word::Past));
+    let is = |span: &Span| span.word(Word::Is) || span.word(Word::Has) || (han && span.word(Word::Lately));
+    let verb =
+        |span: &Span| is_verb(span) && !(han && past && span.sense(|sense| matches!(sense, Sense::Level(_))));
+    row.iter().any(measured)
+        && (row.iter().any(is) || (han && past))
+        && !row.iter().any(|span| verb(span) || span.word(Word::Polite) || span.word(Word::If))
+}
+
+/// "I open the garage", "ik ga de poort openen": somebody says what he does himself.
+fn speaks_of_itself(tokens: &[Token], lexicon: &Lexicon) -> bool {
+    let lengths = |at: usize, means: &dyn Fn(&Sense) -> bool| lengths(tokens, lexicon, at, means);
+    let wish = |sense: &Sense| {
+        matches!(sense, Sense::Word(Word::Polite | Word::Not) | Sense::Remark(_) | Sense::Occasion(_))
+    };
+    let Some(speaker) = lengths(0, &word(Word::Speaker)).first().copied() else { return false };
+    if !lengths(0, &wish).is_empty() {
+        return false;
+    }
+    let mut at = speaker;
+    while let Some(length) =
+        lengths(at, &|sense| matches!(sense, Sense::Word(Word::Already | Word::Lately))).first()
+    {
+        at += length;
+    }
+    let verb = |at: usize| {
+        !lengths(at, &|sense| matches!(sense, Sense::Pred(pred) if *pred != Pred::Tell)).is_empty()
+    };
+    // "Ik ga de televisie uitzetten": the verb stands at the end.
+    let helped = at > speaker && !lexicon.han_numbers;
+    verb(at) || (helped && (at..tokens.len()).any(verb))
+}
+
+/// "Just locked the back door", "gerade den Fernseher ausgeschaltet": done, and no verb that asks for anything.
+fn tells_what_was_done(row: &[Span]) -> bool {
+    let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
+    let done = |span: &Span| span.word(Word::Past) || (state(span) && !is_verb(span));
+    // "The garage opened"
+    let named = row.iter().position(names_something);
+    let past = row.iter().rposition(|span| span.word(Word::Past));
+    let ends =
+        |past: usize| row.iter().skip(past + 1).all(|span| !names_something(span) && span.value().is_none());
+    let opened = past.is_some_and(|past| named.is_some_and(|named| named < past) && ends(past));
+    (opened || row.iter().any(|span| span.word(Word::Lately)))
+        && row.iter().any(done)
+        && !row.iter().any(|span| (is_verb(span) && !done(span)) || span.word(Word::Polite))
+}
+
+/// "Turned off the tv", "already turned off the tv"
+fn begins_with_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
+    let lengths = |at: usize, means: &dyn Fn(&Sense) -> bool| lengths(tokens, lexicon, at, means);
+    let lately = lengths(0, &word(Word::Lately)).first().copied().unwrap_or(0);
+    let past = lengths(lately, &word(Word::Past)).contains(&1);
+    let verb = lengths(lately, &|sense| matches!(sense, Sense::Pred(_))).contains(&1);
+    // French "à" is written like "a" once its accent is off.
+    let links =
+        lengths(lately, &|sense| matches!(sense, Sense::Word(Word::To | Word::At | Word::Link))).contains(&1);
+    past && !links && (lately > 0 || !verb)
+}
+
+/// "The garage door opens at eight"
+fn tells_a_habit(row: &[Span]) -> bool {
+    if row.iter().any(|span| [Word::If, Word::When, Word::Unless].iter().any(|word| span.word(*word))) {
+        return false;
+    }
+    let named = row.iter().position(names_something);
+    // "Needs locking" is a wish.
+    let wish = |span: &Span| span.sense(|sense| *sense == Sense::Pred(Pred::Set));
+    let habit = |span: &Span| span.plural && is_verb(span) && !names_something(span) && !wish(span);
+    named.is_some_and(|named| row.iter().skip(named + 1).any(habit) && !row.iter().take(named).any(is_verb))
+}
+
+/// "To turn off the tv say …"
+fn tells_how(row: &[Span]) -> bool {
+    matches!(row, [to, verb, ..] if to.word(Word::To) && to.time().is_none() && !is_verb(to) && is_verb(verb))
+}
+
+/// 没锁后门, 后门已经锁上了, 车库门打开了: what begins or ends so tells what is so.
+fn reports_in_chinese(row: &[Span], tokens: &[Token]) -> bool {
+    if row.iter().any(|span| [Word::If, Word::When, Word::IfAfter].iter().any(|word| span.word(*word))) {
+        return false;
+    }
+    let begins = |span: &Span, with: &str| tokens.get(span.start).is_some_and(|token| token.key == with);
+    let lacks = |span: &Span| begins(span, "没") && span.sense(|sense| matches!(sense, Sense::State(_)));
+    let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
+    let just = row.windows(2).any(|pair| {
+        matches!(pair, [lately, next] if lately.word(Word::Lately) && (is_verb(next) || state(next) || next.word(Word::Object)))
+    });
+    let opens = |span: &Span| {
+        let preds = [Pred::On, Pred::Open, Pred::OnOrOpen, Pred::Unlock, Pred::Disarm];
+        span.sense(|sense| matches!(sense, Sense::Pred(pred) if preds.contains(pred)))
+    };
+    let wished = |span: &Span| span.word(Word::Object) || span.word(Word::Polite);
+    let last = tokens.iter().rfind(|token| token.kind != Kind::Mark);
+    let verb = row.iter().rposition(is_verb);
+    let opened = last.is_some_and(|token| token.key == "了")
+        && !row.iter().any(wished)
+        && verb.is_some_and(|verb| {
+            row.get(verb).is_some_and(opens)
+                && row.iter().take(verb).any(names_something)
+                && row.iter().skip(verb + 1).all(|span| span.is_mark() || span.word(Word::Past))
+        });
+    let text = |span: &Span| {
+        tokens.get(span.start..span.end).and_then(<[Token]>::last).map(|token| token.key.as_str())
+    };
+    // 厨房灯还开着: how it is; 打开了车库门: done; 只开了一半: no more than that.
+    let shown = row.iter().rposition(|span| is_verb(span) || state(span));
+    let stays = shown.is_some_and(|verb| {
+        let after: Vec<&Span> = row.iter().skip(verb + 1).filter(|span| !span.is_mark()).collect();
+        let stays = match after.as_slice() {
+            [] => row.get(verb).is_some_and(|span| text(span) == Some("着")),
+            [one] => text(one) == Some("着"),
+            _ => false,
+        };
+        row.get(verb).is_some_and(|span| opens(span) || state(span))
+            && stays
+            && !row.iter().take(verb).rev().take_while(|span| !span.is_mark()).any(is_verb)
+            && row.iter().take(verb).any(names_something)
+            && !row.iter().any(wished)
+    });
+    let done = |span: &Span| is_verb(span) && text(span) == Some("了");
+    let began =
+        row.first().is_some_and(|span| opens(span) && done(span)) && row.iter().skip(1).any(names_something);
+    let only =
+        row.iter().any(|span| span.word(Word::Only)) && row.iter().any(done) && !row.iter().any(wished);
+    row.iter().any(lacks) || just || opened || stays || began || only
+}
+
+fn is_verb(span: &Span) -> bool {
+    span.sense(|sense| matches!(sense, Sense::Pred(_)))
 }
 
 fn word(wanted: Word) -> impl Fn(&Sense) -> bool {

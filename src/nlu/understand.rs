@@ -281,11 +281,18 @@ fn asks_in_chinese(row: &[Span]) -> bool {
 /// "The kitchen light is on", 吊灯是开着的: that tells or asks; it is no wish.
 fn states(row: &[Span]) -> bool {
     let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
-    row.windows(2).any(|pair| matches!(pair, [is, then] if is.word(Word::Is) && state(then)))
+    // "The light is still on": a word that only fills stands between.
+    let fills = |span: &&Span| span.word(Word::Filler) && !state(span);
+    row.iter().enumerate().any(|(at, is)| {
+        is.word(Word::Is) && row.iter().skip(at + 1).find(|span| !fills(span)).is_some_and(state)
+    })
 }
 
 /// "The tv was turned off", "Robo is cleaning": the only verb stands behind "is", and tells what is so.
 fn tells_what_is(row: &[Span]) -> bool {
+    if row.iter().any(|span| span.word(Word::If) || span.word(Word::Unless)) {
+        return false;
+    }
     let told = row.iter().zip(row.iter().skip(1)).position(|(is, then)| is.word(Word::Is) && is_verb(then));
     told.is_some_and(|at| row.iter().take(at).any(names_something))
         && row.iter().filter(|span| is_verb(span)).count() == 1
@@ -304,7 +311,7 @@ fn is_verb(span: &Span) -> bool {
 }
 
 /// A device, a part of its name, or a kind of device.
-fn names_something(span: &Span) -> bool {
+pub fn names_something(span: &Span) -> bool {
     !span.targets().is_empty()
         || !span.parts().is_empty()
         || span.sense(|sense| matches!(sense, Sense::Class(_)))
@@ -337,7 +344,12 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     if !polite && tells_what_is(row) {
         return true;
     }
-    let stated = states(row);
+    // "Als de achterdeur niet op slot is": a condition asks nothing.
+    let stated = states(row) && !row.iter().any(|span| span.word(Word::If) || span.word(Word::Unless));
+    // "Would you say the kitchen light is on"
+    if stated && !acts && row.iter().any(names_something) {
+        return true;
+    }
     // "Les lampes sont allumées ?"
     if marked && stated && !polite {
         return true;
@@ -362,6 +374,14 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
             continue;
         }
         let named = !span.targets().is_empty();
+        // "Do turn off the tv"
+        let next = row.iter().find(|next| next.start == span.end);
+        let bare = |span: &Span| {
+            is_verb(span) && !span.word(Word::Past) && !span.sense(|sense| matches!(sense, Sense::State(_)))
+        };
+        if span.word(Word::Did) && !marked && next.is_some_and(bare) {
+            return false;
+        }
         let verb = span.word(Word::Is) || span.word(Word::Did);
         let how = span.end > span.start + 1
             && tokens.get(span.start).is_some_and(|token| {

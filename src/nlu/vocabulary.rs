@@ -214,6 +214,18 @@ vocabulary! {
         ExceptAfter = "except_after",
         /// Chinese 的话, which makes a condition of what stands before it.
         IfAfter = "if_after",
+        /// Who says what he does himself: "I", "wij".
+        Speaker = "speaker",
+        /// "Just", "already", 已经: beside what was done.
+        Lately = "lately",
+        /// Chinese 被: what follows was done to it.
+        Passive = "passive",
+        /// Chinese 有 before a measure: it is so warm.
+        Has = "has",
+        /// "One of": which one is not said.
+        OneOf = "one_of",
+        /// Words of the house that mean something else together: "light dinner".
+        Idiom = "idiom",
         /// Half of what it is now: "halve", 减半.
         Halve = "halve",
         /// All but what was named: 其他, "the others".

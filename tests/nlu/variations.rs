@@ -154,3 +154,33 @@ fn variations_wide_es() {
 fn variations_wide_nl() {
     table(&own().join("homes.jsonl"), "wide-nl", "nl", "wide-nl");
 }
+
+#[test]
+fn variations_sly_en() {
+    table(&own().join("homes.jsonl"), "wide-en", "en", "sly-en");
+}
+
+#[test]
+fn variations_sly_zh() {
+    table(&own().join("homes.jsonl"), "wide-zh", "zh", "sly-zh");
+}
+
+#[test]
+fn variations_sly_de() {
+    table(&own().join("homes.jsonl"), "wide-de", "de", "sly-de");
+}
+
+#[test]
+fn variations_sly_fr() {
+    table(&own().join("homes.jsonl"), "wide-fr", "fr", "sly-fr");
+}
+
+#[test]
+fn variations_sly_es() {
+    table(&own().join("homes.jsonl"), "wide-es", "es", "sly-es");
+}
+
+#[test]
+fn variations_sly_nl() {
+    table(&own().join("homes.jsonl"), "wide-nl", "nl", "sly-nl");
+}

@@ -7,13 +7,18 @@ use crate::home::{Arg, Verb, attr};
 use crate::nlu::frame::Amount;
 use crate::nlu::lexicon::COLORS;
 use crate::nlu::number::Value;
-use crate::nlu::vocabulary::{Mode, Pred};
+use crate::nlu::vocabulary::{Attribute, Mode, Pred};
 
 impl Plan<'_> {
     pub(super) fn light(&self) -> Planned {
         let frame = self.frame;
         if matches!(frame.pred, Pred::Off | Pred::OffOrClose | Pred::Close) {
-            return self.verb(&[Verb::TurnOff]);
+            // "Half the lights off" says no brightness.
+            return if matches!(frame.amount, Some(Amount::To(_) | Amount::Step { .. })) {
+                Err(Fault::Unsupported)
+            } else {
+                self.verb(&[Verb::TurnOff])
+            };
         }
         if frame.pred == Pred::Toggle {
             return self.toggled(Verb::TurnOn, Verb::TurnOff);
@@ -75,6 +80,12 @@ impl Plan<'_> {
 
     pub(super) fn fan(&self) -> Planned {
         let frame = self.frame;
+        // "Speed two" is a step that this fan does not tell, and no share of 100.
+        if frame.attribute == Some(Attribute::Speed)
+            && matches!(frame.amount, Some(Amount::To(Value::Number(number))) if (1.0..10.0).contains(&number))
+        {
+            return Err(Fault::Unsupported);
+        }
         if matches!(frame.pred, Pred::Off | Pred::OffOrClose | Pred::Stop | Pred::Close) {
             return self.verb(&[Verb::TurnOff]);
         }

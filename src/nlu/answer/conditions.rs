@@ -2,6 +2,7 @@
 
 use super::Asker;
 use super::measured::limit;
+use crate::home::Domain;
 use crate::nlu::clause::{Clause, Role};
 use crate::nlu::describe::{self, Truth};
 use crate::nlu::index::Item;
@@ -43,6 +44,10 @@ impl Asker<'_, '_> {
             let attribute =
                 if attribute == Attribute::TargetTemperature { Attribute::Temperature } else { attribute };
             let item = *self.with_attribute(&clause, attribute).first()?;
+            // What a humidifier aims at is not how humid it is.
+            if attribute == Attribute::Humidity && self.item(item)?.entity.domain() == Domain::Humidifier {
+                return None;
+            }
             let value = describe::amount(self.item(item)?, self.state(item), attribute)?;
             return match (clause.word(Word::Above), clause.word(Word::Below)) {
                 (true, false) => Some(value > limit),

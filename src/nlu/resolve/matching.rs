@@ -5,7 +5,7 @@ use super::Resolver;
 use crate::nlu::clause::{Noun, Np};
 use crate::nlu::index::{Item, Target};
 use crate::nlu::kinds::belongs;
-use crate::nlu::vocabulary::{Pred, Word};
+use crate::nlu::vocabulary::{Class, Pred, Word};
 
 /// How sure a noun is about an item; 0 is not at all.
 mod score {
@@ -48,6 +48,13 @@ impl Resolver<'_> {
             if found.iter().any(special) {
                 found.retain(special);
             }
+        }
+        // "The AC" is rather what is called so than a thermostat that can cool.
+        let class = Class::AirConditioner;
+        let called =
+            |(item, _): &(usize, u8)| self.item(*item).is_some_and(|item| item.named.contains(&class));
+        if !np.all && !np.plural && np.has_class(class) && found.iter().any(called) {
+            found.retain(called);
         }
         found
     }

@@ -13,6 +13,10 @@ impl Resolver<'_> {
         if items.len() == 1 {
             return Found::Items(items);
         }
+        // "Some lights": which?
+        if np.one_of || (np.any && np.plural && self.frame.pred != Pred::Tell) {
+            return Found::Several(items);
+        }
         let place = np.nouns.iter().any(Noun::is_place) || !np.places.is_empty();
         let named = place || np.places.contains(&Word::House) || !np.names_kinds_only();
         if np.all || (np.plural && (named || self.frame.secures())) {
@@ -91,6 +95,10 @@ impl Resolver<'_> {
                 *items = kept;
             }
         };
+        for noun in np.nouns.iter().filter(|noun| !noun.called.is_empty()) {
+            let called = items.iter().copied().filter(|item| noun.called.contains(item)).collect();
+            keep(&mut items, called);
+        }
         let place = np.nouns.iter().any(Noun::is_place) || !np.places.is_empty();
         if !place {
             let carried = self.in_carried(&items);
@@ -103,10 +111,6 @@ impl Resolver<'_> {
                 })
                 .collect();
             keep(&mut items, here);
-        }
-        for noun in np.nouns.iter().filter(|noun| !noun.called.is_empty()) {
-            let called = items.iter().copied().filter(|item| noun.called.contains(item)).collect();
-            keep(&mut items, called);
         }
         if items.len() > 1 && items.iter().all(|item| self.is_domain(*item, Domain::MediaPlayer)) {
             let wanted = self.playing_states();

@@ -246,7 +246,11 @@ impl Scanner<'_> {
         // "all the", "any" belong to the noun that follows.
         for word in words {
             match word {
+                // "Both the fan and the light"
+                Word::Both if !self.han && !noun.plural => {}
+                Word::Both if self.excepting => np.one_of = true,
                 Word::All | Word::Both => np.all = true,
+                Word::OneOf => np.one_of = true,
                 Word::Any => np.any = true,
                 other => self.clause.words.push(other),
             }
@@ -254,6 +258,10 @@ impl Scanner<'_> {
         // "Play some songs" is no wish for every player.
         let sound = noun.classes.contains(&Class::Music);
         np.plural |= noun.plural && !noun.is_place() && !sound;
+        // "One light downstairs"
+        let before = span.start.checked_sub(1).and_then(|at| self.tokens.get(at));
+        let one = before.is_some_and(|token| self.lexicon.number_words.get(&token.key) == Some(&1.0));
+        np.one_of |= one && !self.han && !noun.plural && noun.targets.is_empty() && !noun.classes.is_empty();
         np.all |= span.word(Word::All);
         np.any |= span.word(Word::Any);
         np.nouns.push(noun);

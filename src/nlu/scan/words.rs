@@ -95,12 +95,23 @@ impl Scanner<'_> {
         use Word::{
             And, At, Did, Except, ExceptEnd, Filler, Here, House, In, Is, Link, OnLink, Or, Outside, Then,
         };
+        // "…, the door is unlocked": what only fills elsewhere tells a report here.
+        let begins = self.clause.preds.is_empty() && self.clause.states.is_empty();
+        if span.word(Is) && !self.asking && !self.han && begins {
+            self.clause.words.push(Is);
+        }
         if matches!(word, Here | House | Outside | Word::Upstairs | Word::Downstairs) {
             self.place(word, span);
         } else if matches!(word, Link | OnLink | In | At) {
             self.linked = self.np.is_some() || self.reopen();
         } else if matches!(word, Word::If | Word::Unless | Word::When) {
             self.condition(word, span);
+        } else if word == Word::No
+            && !self.han
+            && self.row.iter().any(|next| next.start == span.end && is_thing(next))
+        {
+            // "No lights on"
+            self.clause.words.push(Word::Not);
         } else if word == Word::IfAfter {
             // 后门没锁的话就锁上
             self.close_np();
@@ -121,15 +132,36 @@ impl Scanner<'_> {
             self.excepting = false;
             self.clause.words.push(word);
         } else if word == And {
+            // "Kitchen light plus 10"
+            let adds = self.text(span) == "plus"
+                && self.row.iter().any(|next| next.start == span.end && next.value().is_some());
+            if adds
+                && !self.han
+                && self.clause.values.is_empty()
+                && (self.np.is_some() || !self.clause.nps.is_empty())
+            {
+                self.clause.words.push(Word::More);
+            }
             self.separate(Break::And);
         } else if word == Or {
             self.or(span);
         } else if word == Then {
+            // "Apaga la tele luego": at the very end it is some later time.
+            if self.row.iter().all(|next| next.start <= span.start || next.is_mark())
+                && !self.clause.preds.is_empty()
+            {
+                self.clause.words.push(Word::Later);
+                return;
+            }
             self.separate(Break::Strong);
         } else if word == Word::Correction {
             self.separate(Break::Comma);
             // 打开阳台灯不是书房灯: "not that one".
-            let denied = self.han && self.row.iter().any(|next| next.start == span.end && is_thing(next));
+            let denied = self.han
+                && self
+                    .row
+                    .iter()
+                    .any(|next| next.start == span.end && (is_thing(next) || next.word(Word::All)));
             self.clause.words.push(if denied && span.word(Word::No) { Word::Not } else { word });
         } else if matches!(word, Except | ExceptEnd | Word::ExceptAfter | Word::Others | Word::Object) {
             self.exclusion(word, span);
@@ -161,6 +193,7 @@ impl Scanner<'_> {
             }
         }
         if word == Word::ExceptAfter {
+            self.clause.words.push(Word::Except);
             self.excluded_before();
             return;
         }
@@ -172,6 +205,10 @@ impl Scanner<'_> {
         if word != Word::Object || open {
             self.close_np();
             self.excepting = word == Word::Except;
+        }
+        // What is kept must be named: `clause` refuses where nothing follows.
+        if word == Word::Except {
+            self.clause.words.push(word);
         }
         let named = open || !self.clause.except.is_empty();
         if (word == Word::Others && !named) || word == Word::Object {
