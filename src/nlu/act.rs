@@ -11,7 +11,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::home::{Action, ActionSpec, Arg, ArgError, ArgKind, Domain, Entity, State, Verb};
 
-use super::frame::{Amount, Frame, Size};
+use super::amount::{Amount, Size};
+use super::frame::Frame;
 use super::number::Value;
 
 pub use fits::fits;

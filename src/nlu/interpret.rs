@@ -4,27 +4,17 @@ use crate::home::{Action, Domain, Entity};
 
 use super::act::{self, Fault};
 use super::clause::{Clause, Noun, Np};
+use super::collect::Collected;
 use super::command::{Command, Running, Stop, push};
 use super::describe::number;
 use super::frame::Frame;
 use super::index::Target;
-use super::resolve::{Found, Resolver};
+use super::resolve::Resolver;
 use super::scope::{distributed, named_areas, scoped};
 use super::time::Time;
 use super::timing::bare_clock_as_value;
 use super::understanding::{Intent, RefuseReason, Understanding};
 use super::vocabulary::{Class, Pred, Word};
-
-/// What the noun phrases of a clause were found to mean together.
-#[derive(Default)]
-struct Collected {
-    items: Vec<usize>,
-    intents: Vec<Intent>,
-    /// Candidates of a phrase that means one of several.
-    several: Option<(Vec<usize>, Np)>,
-    /// The items of each phrase.
-    groups: Vec<Vec<usize>>,
-}
 
 impl Command<'_> {
     /// Adds what a clause asks for to what is done.
@@ -175,33 +165,11 @@ impl Command<'_> {
         let several = several.filter(|_| only.is_none());
         items.extend(only);
         let mut except = others.unwrap_or_default();
-        for np in &excluded {
-            match resolver.excluded(np) {
-                Some(found) => except.extend(found),
-                None => return Err(Box::new(self.unknown(&np.text()))),
-            }
+        except.extend(self.left_out(&excluded, &resolver)?);
+        if let Some(all) = self.swept_but(clause, &nps, &items, &except, &resolver)? {
+            items = all;
         }
-        // 一楼除了咖啡机全关了: what is kept is no light, and all of the place is meant.
-        let swept = matches!(frame.pred, Pred::Off | Pred::OffOrClose)
-            && clause.word(Word::All)
-            && !except.is_empty();
-        if let [place] = nps.as_slice()
-            && swept
-            && place.is_place()
-            && !except.iter().any(|item| items.contains(item))
-        {
-            let mut np = place.clone();
-            np.nouns.push(Noun { classes: vec![Class::Everything], ..Noun::default() });
-            let mut all = Collected::default();
-            self.collect(resolver.find(&np), &np, &mut all)?;
-            items = all.items;
-        }
-        // "Clean everywhere except the bedroom": no robot is told where not to go.
-        let robot = |item: &usize| {
-            let known = self.index.items.get(*item);
-            known.is_some_and(|item| matches!(item.entity.domain(), Domain::Vacuum | Domain::LawnMower))
-        };
-        if !excluded.is_empty() && !items.is_empty() && items.iter().all(robot) {
+        if !excluded.is_empty() && self.are_robots(&items) {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         let found = items.len();
@@ -210,13 +178,7 @@ impl Command<'_> {
             running.negated = true;
             return Ok(intents);
         }
-        for group in groups.iter().filter(|_| !frame.remark) {
-            let kept: Vec<usize> = group.iter().copied().filter(|item| items.contains(item)).collect();
-            if !kept.is_empty() {
-                // Of what is named by itself something must be able to do it: nothing is left out without a word.
-                self.plan(frame, &kept, &resolver)?;
-            }
-        }
+        self.each_can(frame, &groups, &items, &resolver)?;
         if !items.is_empty() {
             running.named.extend(&items);
             let areas = named_areas(&nps, self.index).unwrap_or_else(|| resolver.areas(&items));
@@ -260,116 +222,60 @@ impl Command<'_> {
         able.next().filter(|_| able.next().is_none()).copied()
     }
 
-    /// What all noun phrases mean, or what is meant where there is none.
-    fn collected(
+    /// What the exclusions of a clause take away.
+    fn left_out(&self, excluded: &[Np], resolver: &Resolver<'_>) -> Result<Vec<usize>, Stop> {
+        let mut except = Vec::new();
+        for np in excluded {
+            let found = resolver.excluded(np).ok_or_else(|| Box::new(self.unknown(&np.text())))?;
+            except.extend(found);
+        }
+        Ok(except)
+    }
+
+    /// 一楼除了咖啡机全关了: what is kept is no light, and all of the place is meant.
+    fn swept_but(
         &self,
         clause: &Clause,
         nps: &[Np],
-        excluding: bool,
+        items: &[usize],
+        except: &[usize],
         resolver: &Resolver<'_>,
-        running: &Running,
-    ) -> Result<Collected, Stop> {
-        let frame = resolver.frame;
-        let pronoun = clause.word(Word::It) || clause.word(Word::Them);
-        let mut collected = Collected::default();
-        let sweeping = clause.word(Word::All) && matches!(frame.pred, Pred::Off | Pred::OffOrClose);
-        // "Which lights are on" – "all off": those.
-        let spoken: Vec<usize> =
-            self.dialogue.entities.iter().filter_map(|id| self.index.item_of(id.as_str())).collect();
-        if nps.is_empty() && sweeping && spoken.len() > 1 {
-            collected.items = spoken;
-        } else if nps.is_empty() && sweeping && !pronoun && frame.attribute.is_none() {
-            let everything = Noun { classes: vec![Class::Everything], ..Noun::default() };
-            let np = Np { nouns: vec![everything], all: true, ..Np::default() };
-            self.collect(resolver.find(&np), &np, &mut collected)?;
-        } else if nps.is_empty() {
-            // "… on at seven and off at nine": the same thing.
-            let goes_on = clause.preds.is_empty() && clause.states.is_empty() && clause.remarks.is_empty();
-            // "If the back door isn't locked, lock": what was spoken of, where it can be done to that.
-            let fits = |item: &usize| {
-                self.index.items.get(*item).is_some_and(|item| frame.fits(item.entity.domain()))
-            };
-            let able = frame.secures() && running.last.iter().all(fits);
-            let same = pronoun || goes_on || able || frame.implied().is_none();
-            let found = if same && !running.last.is_empty() {
-                Found::Items(running.last.clone())
-            } else {
-                resolver.unnamed(pronoun)
-            };
-            let np = resolver.implied_np().unwrap_or_default();
-            self.collect(found, &np, &mut collected)?;
+    ) -> Result<Option<Vec<usize>>, Stop> {
+        let off = matches!(resolver.frame.pred, Pred::Off | Pred::OffOrClose) && clause.word(Word::All);
+        let [place] = nps else { return Ok(None) };
+        let apart = !except.is_empty() && !except.iter().any(|item| items.contains(item));
+        if !off || !apart || !place.is_place() {
+            return Ok(None);
         }
-        for np in nps {
-            let mut np = np.clone();
-            // "Clean the whole house": the robot, wherever it is.
-            if frame.by_verb == Some(Class::Vacuum)
-                && !excluding
-                && np.nouns.iter().all(|noun| noun.classes == [Class::Everything])
-                && !np.nouns.is_empty()
-            {
-                let implied = resolver.implied_np().unwrap_or_default();
-                self.collect(resolver.unnamed(pronoun), &implied, &mut collected)?;
-                continue;
-            }
-            // "make the lights in here brighter": the pronoun is not needed where a place is named.
-            let found = if np.is_place() && np.nouns.is_empty() {
-                self.placed(resolver, &np, running, pronoun)
-            } else {
-                let keeps = excluding || self.spares_some(resolver, &np, running);
-                np.all |= keeps && (np.plural || (nps.len() == 1 && !np.singles_out()));
-                if frame.remark { resolver.remarked_at(&np) } else { resolver.find(&np) }
-            };
-            self.collect(found, &np, &mut collected)?;
-        }
-        Ok(collected)
+        let mut np = place.clone();
+        np.nouns.push(Noun { classes: vec![Class::Everything], ..Noun::default() });
+        let mut all = Collected::default();
+        self.collect(resolver.find(&np), &np, &mut all)?;
+        Ok(Some(all.items))
     }
 
-    /// Whether another clause keeps something that a phrase would mean: "turn off the lights but leave the kitchen on".
-    fn spares_some(&self, resolver: &Resolver<'_>, np: &Np, running: &Running) -> bool {
-        let all = Np { all: true, ..np.clone() };
-        !running.spared.is_empty()
-            && matches!(resolver.find(&all), Found::Items(items) if items.iter().any(|item| running.spared.contains(item)))
+    /// "Clean everywhere except the bedroom": no robot is told where not to go.
+    fn are_robots(&self, items: &[usize]) -> bool {
+        let robot = |item: &usize| {
+            let known = self.index.items.get(*item);
+            known.is_some_and(|item| matches!(item.entity.domain(), Domain::Vacuum | Domain::LawnMower))
+        };
+        !items.is_empty() && items.iter().all(robot)
     }
 
-    /// "here", "upstairs", "in the house" without a thing.
-    fn placed(&self, resolver: &Resolver<'_>, np: &Np, running: &Running, pronoun: bool) -> Found {
-        if pronoun && !running.last.is_empty() {
-            return Found::Items(running.last.clone());
-        }
-        if resolver.frame.remark {
-            return resolver.remarked_at(np);
-        }
-        match resolver.find(np) {
-            Found::Missing => resolver.unnamed(pronoun),
-            found => found,
-        }
-    }
-
-    fn collect(&self, found: Found, np: &Np, collected: &mut Collected) -> Result<(), Stop> {
-        match found {
-            Found::Items(found) => {
-                collected.groups.push(found.clone());
-                for item in found {
-                    if !collected.items.contains(&item) {
-                        collected.items.push(item);
-                    }
-                }
+    /// Of what is named by itself something must be able to do it: nothing is left out without a word.
+    fn each_can(
+        &self,
+        frame: &Frame,
+        groups: &[Vec<usize>],
+        items: &[usize],
+        resolver: &Resolver<'_>,
+    ) -> Result<(), Stop> {
+        for group in groups.iter().filter(|_| !frame.remark) {
+            let kept: Vec<usize> = group.iter().copied().filter(|item| items.contains(item)).collect();
+            if !kept.is_empty() {
+                self.plan(frame, &kept, resolver)?;
             }
-            Found::Scene(scene) => collected.intents.push(Intent::Scene(scene)),
-            Found::Several(_) if collected.several.is_some() => {
-                return Err(Box::new(self.not_understood(Vec::new())));
-            }
-            Found::Several(candidates) => collected.several = Some((candidates, np.clone())),
-            Found::Unknown(said) => return Err(Box::new(self.unknown(&said))),
-            Found::Nothing(said) => {
-                let reply = self.say("nothing_there", &[("what", &said)]);
-                return Err(Box::new(Understanding::Refuse { reply, reason: RefuseReason::NothingThere }));
-            }
-            Found::NothingIn(place) => {
-                let reply = self.say("nothing_in", &[("where", &place)]);
-                return Err(Box::new(Understanding::Refuse { reply, reason: RefuseReason::NothingThere }));
-            }
-            Found::Missing => return Err(Box::new(self.not_understood(Vec::new()))),
         }
         Ok(())
     }

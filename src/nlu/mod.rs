@@ -14,9 +14,12 @@
 //! keeps no state: the [`Dialogue`] belongs to the caller.
 
 mod act;
+mod amount;
 mod answer;
+mod asking;
 mod cancel;
 mod clause;
+mod collect;
 mod command;
 mod compound;
 mod conversation;

@@ -7,9 +7,10 @@ mod narrow;
 
 use crate::home::{Domain, House, State};
 
+use super::amount::Amount;
 use super::clause::{Noun, Np};
 use super::dialogue::Dialogue;
-use super::frame::{Amount, Frame};
+use super::frame::Frame;
 use super::index::{HouseIndex, Item, Target};
 use super::kinds::{belongs, related};
 use super::number::Value;

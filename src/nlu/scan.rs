@@ -1,13 +1,15 @@
 //! Cuts a row of spans into clauses.
 //!
 //! `nouns` builds noun phrases, `senses` chooses among the meanings of a word, `words` does what a word does to its
-//! clause.
+//! clause, `merge` joins what says nothing by itself.
 
+mod merge;
 mod nouns;
 mod senses;
 mod words;
 
-use super::clause::{Clause, Np, Role};
+use self::merge::{Cut, merged};
+use super::clause::{Clause, Np};
 use super::index::HouseIndex;
 use super::lattice::Span;
 use super::lexicon::{Lexicon, Sense};
@@ -46,187 +48,15 @@ pub fn clauses(
 }
 
 /// What stands after a clause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Break {
     /// The verb of the next one, and nothing between.
+    #[default]
     None,
     Comma,
     And,
     /// "Then", a full stop.
     Strong,
-}
-
-type Cut = (Clause, Break);
-
-/// Joins clauses that say nothing by themselves to the ones beside them, and puts corrections in place.
-fn merged(cuts: Vec<Cut>) -> Vec<Clause> {
-    let mut clauses: Vec<Clause> = Vec::new();
-    let mut waiting: Option<Clause> = None;
-    let mut between = Break::None;
-    let mut correcting = false;
-    let mut retracted = false;
-    for (mut clause, after) in cuts {
-        if clause.only_corrects() {
-            correcting = !clauses.is_empty() || waiting.is_some();
-            continue;
-        }
-        // "Turn on the lamp and leave it" takes nothing back.
-        if clause.retracts() && between == Break::And {
-            continue;
-        }
-        if clause.retracts() {
-            clauses.clear();
-            waiting = None;
-            retracted = true;
-            continue;
-        }
-        let corrects = std::mem::take(&mut correcting) || clause.word(Word::Correction);
-        clause.words.retain(|word| *word != Word::Correction);
-        let complete = clause.has_predicate() || clause.role != Role::Main;
-        // "Five, no, ten minutes", "the lamp, no, the fan": what was corrected before its verb is not meant.
-        if corrects
-            && clauses.is_empty()
-            && let Some(before) = waiting.take()
-        {
-            clause.words.extend(before.corrected_by(&clause));
-            if clause.nps.is_empty() {
-                clause.nps = before.nps;
-            }
-        }
-        // "Turn off everything, wait, not the coffee machine" keeps that.
-        let keeps = !complete && clause.word(Word::Not) && !clause.nps.is_empty();
-        if corrects
-            && !keeps
-            && let Some(last) = clauses.last_mut()
-        {
-            match complete {
-                false => last.correct(clause),
-                // "Turn the tv off, no wait, mute it": the same thing, and another verb.
-                true if clause.nps.is_empty() && !last.nps.is_empty() && clause.says_what_to_do() => {
-                    clause.words.extend(last.corrected_by(&clause));
-                    clause.nps = std::mem::take(&mut last.nps);
-                    clause.words.retain(|word| !matches!(word, Word::It | Word::Them));
-                    *last = clause;
-                }
-                // "Turn on the lamp, no, turn on the fan": what was said before is not meant.
-                true if clause.nps.is_empty() => clauses.push(clause),
-                true => *last = clause,
-            }
-            between = after;
-            continue;
-        }
-        // "Turn off the lights, not the hallway", 只留灯带: what is not meant.
-        let spared = |word: &Word| matches!(word, Word::Not | Word::Keep);
-        if !complete
-            && clause.words.iter().any(spared)
-            && clause.values.is_empty()
-            && let Some(before) = clauses.last_mut()
-            && before.role == Role::Main
-            && !before.nps.is_empty()
-        {
-            before.except.append(&mut clause.nps);
-            clause.words.retain(|word| !spared(word));
-        }
-        match (complete, clauses.last_mut()) {
-            (true, Some(before))
-                if between != Break::Strong && waiting.is_none() && shares(before, &clause) =>
-            {
-                before.absorb(clause);
-            }
-            (true, _) => {
-                if clause.role == Role::Main
-                    && let Some(before) = waiting.take()
-                {
-                    clause.prepend(before);
-                }
-                clauses.push(clause);
-            }
-            // "Turn off the light and in ten minutes the coffee machine", "… in an hour and the porch light now".
-            (false, Some(before))
-                if between != Break::Comma && waiting.is_none() && own_time(before, &clause) =>
-            {
-                clause.preds.clone_from(&before.preds);
-                clause.states.clone_from(&before.states);
-                clauses.push(clause);
-            }
-            // 先关电视，五分钟后再关灯: the time is for what follows.
-            (false, Some(_)) if waiting.is_none() && after == Break::Strong && clause.only_tells_when() => {
-                waiting = Some(clause);
-            }
-            (false, Some(before))
-                if between != Break::Strong && waiting.is_none() && before.role == Role::Main =>
-            {
-                before.absorb(clause);
-            }
-            (false, _) => match &mut waiting {
-                Some(before) => before.absorb(clause),
-                None => waiting = Some(clause),
-            },
-        }
-        between = after;
-    }
-    if let Some(rest) = waiting {
-        match clauses.last_mut() {
-            Some(last) if last.role == Role::Main => last.absorb(rest),
-            Some(_) | None => clauses.push(rest),
-        }
-    }
-    // "… never mind", "… no": nothing of it is meant.
-    if correcting || (retracted && clauses.is_empty()) {
-        return vec![Clause { words: vec![Word::NeverMind], ..Clause::default() }];
-    }
-    clauses
-}
-
-/// Whether a clause without a verb names something and a time of its own for it.
-fn own_time(before: &Clause, clause: &Clause) -> bool {
-    let names = before.role == Role::Main
-        && before.has_predicate()
-        && !clause.has_value()
-        && clause.nps.iter().any(|np| !np.is_place());
-    let at_once = clause.now && !before.times.is_empty();
-    let later = before.now && before.times.is_empty() && !clause.times.is_empty();
-    names && (at_once || later || (clause.times_first && !clause.times.is_empty() && !before.times_first))
-}
-
-/// "Set the floor lamp and the desk lamp to 30 %": whether the value of a clause is also for the one before it, whose
-/// verb has none.
-fn shares(before: &Clause, clause: &Clause) -> bool {
-    let takes_value = |pred: &Pred| {
-        matches!(
-            pred,
-            Pred::Set
-                | Pred::Raise
-                | Pred::Lower
-                | Pred::Brighter
-                | Pred::Dimmer
-                | Pred::Louder
-                | Pred::Quieter
-                | Pred::Warmer
-                | Pred::Colder
-                | Pred::Faster
-                | Pred::Slower
-                | Pred::Open
-                | Pred::Close
-        )
-    };
-    let light = before.preds.iter().all(|pred| *pred == Pred::Set);
-    let plain = clause.role == Role::Main
-        && (clause.preds.is_empty() || (light && clause.np_first))
-        && clause.remarks.is_empty()
-        && clause.occasions.is_empty()
-        && clause.question.is_none()
-        && clause.nps.iter().any(|np| np.joined)
-        && (clause.states.is_empty() || light);
-    plain
-        && before.role == Role::Main
-        && !before.preds.is_empty()
-        && before.preds.iter().all(takes_value)
-        && before.states.is_empty()
-        && !before.has_value()
-        && !before.nps.is_empty()
-        && !before.spares()
-        && !clause.spares()
 }
 
 struct Scanner<'a> {

@@ -1,11 +1,11 @@
 //! Sentences that tell what somebody did, "I turned off the desk lamp", or how things are: they ask for nothing. What
 //! may be a report or a wish in the same words is a wish only where that is the safe reading.
 
+use super::asking::names_something;
 use super::lattice::Span;
 use super::lexicon::{Lexicon, Sense};
 use super::number::Value;
 use super::text::{Kind, Token};
-use super::understand::names_something;
 use super::vocabulary::{Pred, Word};
 
 /// Whether the sentence begins with somebody and a verb of the past.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Fault, Plan, Planned};
 use crate::home::{Arg, ArgKind, Domain, Verb, attr};
-use crate::nlu::frame::Amount;
+use crate::nlu::amount::Amount;
 use crate::nlu::number::Value;
 use crate::nlu::vocabulary::{Attribute, Mode, Pred};
 

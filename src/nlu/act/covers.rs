@@ -2,7 +2,7 @@
 
 use super::{Fault, Plan, Planned, plain};
 use crate::home::{Arg, Domain, Verb, attr};
-use crate::nlu::frame::{Amount, Size};
+use crate::nlu::amount::{Amount, Size};
 use crate::nlu::vocabulary::{Attribute, Pred};
 
 impl Plan<'_> {

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Fault, Plan, Planned};
 use crate::home::{Arg, Verb, attr};
-use crate::nlu::frame::Amount;
+use crate::nlu::amount::Amount;
 use crate::nlu::lexicon::COLORS;
 use crate::nlu::number::Value;
 use crate::nlu::vocabulary::{Attribute, Mode, Pred};

@@ -2,8 +2,8 @@
 
 use super::{Fault, Plan, Planned};
 use crate::home::{Arg, Verb, attr};
+use crate::nlu::amount::Amount;
 use crate::nlu::clause::Np;
-use crate::nlu::frame::Amount;
 use crate::nlu::vocabulary::{Attribute, Class, Pred};
 
 /// What a player does for a verb without a value: the first of these that it has.

@@ -3,8 +3,8 @@
 use crate::home::{Domain, State};
 
 use super::{Found, Resolver};
+use crate::nlu::amount::Amount;
 use crate::nlu::clause::{Noun, Np};
-use crate::nlu::frame::Amount;
 use crate::nlu::index::Target;
 use crate::nlu::vocabulary::{Pred, Word};
 
