@@ -15,6 +15,7 @@ mod discovery {
     mod house;
     mod native;
     mod quarantined;
+    mod readings;
     mod replay;
     mod round_trips;
     mod running;

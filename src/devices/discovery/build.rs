@@ -56,7 +56,7 @@ pub(super) fn make(
     check_common(fields)?;
     let mut common = Common::read(fields, component, id.as_str(), shown_name)?;
     let category = category(fields, component)?;
-    let device_class = fields.nullable("device_class")?.flatten().map(|class| class.to_lowercase());
+    let device_class = fields.device_class()?;
     let unit = fields.nullable("unit_of_measurement")?.flatten().map(|unit| clean(&unit));
     let unit = unit.map(|unit| match (component, device_class.as_deref(), unit.as_str()) {
         // Readings are converted, see `sensor`.

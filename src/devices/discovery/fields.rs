@@ -72,6 +72,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The device class. Home Assistant takes it in any case, and so does everything here.
+    pub fn device_class(&self) -> Result<Option<String>, Refusal> {
+        Ok(self.nullable("device_class")?.flatten().map(|class| class.to_lowercase()))
+    }
+
     /// A payload with a default; `null` means that the device has no such command.
     pub fn payload(&self, key: &str, default: &str) -> Result<Option<String>, Refusal> {
         Ok(self.nullable(key)?.unwrap_or_else(|| Some(default.to_owned())))

@@ -13,9 +13,9 @@ fn own_name(fields: Fields<'_>, component: &str) -> Result<Option<String>, Refus
         return Ok(name.filter(|name| !name.trim().is_empty()));
     }
     if NAMED_BY_CLASS.contains(&component)
-        && let Some(class) = fields.nullable("device_class")?.flatten()
+        && let Some(class) = fields.device_class()?
     {
-        return Ok(Some(class_name(component, &class.to_lowercase())));
+        return Ok(Some(class_name(component, &class)));
     }
     // A tracker is its device.
     Ok((component != "device_tracker").then(|| kind_name(fields, component)))

@@ -25,7 +25,7 @@ struct Sensor {
 }
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
-    let class = fields.nullable("device_class")?.flatten();
+    let class = fields.device_class()?;
     // A unit of nothing is no unit.
     let unit = fields.nullable("unit_of_measurement")?.flatten().filter(|unit| !unit.trim().is_empty());
     if let (Some(class), Some(unit)) = (&class, &unit)
