@@ -29,3 +29,17 @@ fn a_class_counts_in_any_case() {
     );
     assert!(world.notes.iter().any(|note| note.contains("unit of temperature")), "{:?}", world.notes);
 }
+
+#[test]
+fn without_an_encoding_templates_read_bytes() {
+    let mut world = World::new();
+    for (object, template) in [("a", "{{ value | unpack('>H') }}"), ("b", "{{ value.hex() }}")] {
+        let config = json!({"name": object, "stat_t": "raw", "e": "", "val_tpl": template});
+        world.message(&format!("homeassistant/sensor/{object}/config"), config.to_string().as_bytes(), true);
+    }
+    let text = json!({"name": "c", "stat_t": "raw", "val_tpl": "{{ value[0] }}"});
+    world.message("homeassistant/sensor/c/config", text.to_string().as_bytes(), true);
+    world.message("raw", &[0xff, 0x02], false);
+    let shown: Vec<String> = world.entities.values().map(|seen| seen.shown()).collect();
+    assert_eq!(shown, ["65282", "ff02", "unknown"], "{:?}", world.notes);
+}

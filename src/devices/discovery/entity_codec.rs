@@ -150,7 +150,12 @@ impl<C: Component> EntityCodec<C> {
             Err(fault) => Err(fault),
         };
         let Some(template) = &read.template else { return raw().map(Some) };
-        match template.value(payload, self.common.scope(now), self.component.vars()) {
+        let (scope, vars) = (self.common.scope(now), self.component.vars());
+        let rendered = match self.common.raw {
+            true => template.value_of_bytes(payload, scope, vars),
+            false => template.value(payload, scope, vars),
+        };
+        match rendered {
             Ok(text) => Ok(Some(text)),
             Err(RenderError::Undefined(_)) if read.undefined == Undefined::Ignore => Ok(None),
             Err(RenderError::Undefined(_)) => raw().map(Some),
