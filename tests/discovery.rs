@@ -10,6 +10,7 @@ mod discovery {
     mod corpus;
     mod data;
     mod expected;
+    mod fingerprint;
     mod fuzz;
     mod gated;
     mod house;

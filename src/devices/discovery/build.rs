@@ -1,5 +1,6 @@
 //! From one component's keys to an entity and its codec.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -234,8 +235,14 @@ pub(super) fn device_id(block: &Map<String, Value>) -> Option<String> {
 /// Keys that name a topic to publish to and do not end in `command_topic`.
 const PUBLISH_KEYS: &[&str] = &["set_position_topic", "set_fan_speed_topic", "send_command_topic"];
 
-/// Further keys that decide what an action sends: where a position stands for open, what a number means.
+/// Further keys that decide what an action sends, or whether it does: where a position stands for open, which code
+/// somebody must know.
 const SENT_KEYS: &[&str] = &[
+    "code",
+    "code_arm_required",
+    "code_disarm_required",
+    "code_format",
+    "code_trigger_required",
     "position_closed",
     "position_open",
     "reports_position",
@@ -256,7 +263,8 @@ fn publishes(map: &Map<String, Value>) -> Vec<String> {
         .collect()
 }
 
-/// A fingerprint of where actions go and what they say there: topics, command templates, payloads, positions.
+/// A fingerprint of where actions go, what they say there and who may say it: topics, command templates, payloads,
+/// positions, codes. It is taken of JSON, where no key or value can pass for another.
 ///
 /// Payloads that only states have are in it too; that asks a person once too often rather than once too rarely.
 fn surface(map: &Map<String, Value>) -> String {
@@ -265,11 +273,11 @@ fn surface(map: &Map<String, Value>) -> String {
         let payload = key.starts_with("payload_") && !AVAILABILITY_PAYLOADS.contains(&key);
         is_published(key) || template || payload || SENT_KEYS.contains(&key)
     };
-    let mut keys: Vec<(&String, &Value)> = map.iter().filter(|(key, _)| sends(key)).collect();
-    keys.sort_by_key(|(key, _)| *key);
-    let text: Vec<String> = keys.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let digest = Sha256::digest(text.join("\n").as_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let sent: BTreeMap<&String, &Value> = map.iter().filter(|(key, _)| sends(key)).collect();
+    let digest = Sha256::digest(serde_json::to_vec(&sent).unwrap_or_default());
+    digest.iter().take(SURFACE_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
+
+const SURFACE_BYTES: usize = 16;
 
 const AVAILABILITY_PAYLOADS: &[&str] = &["payload_available", "payload_not_available"];
