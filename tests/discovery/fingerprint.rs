@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use homeloop::devices::discovery::Settings;
+use homeloop::home::{Action, Verb};
 use serde_json::{Value, json};
 
 use super::world::{World, settings};
@@ -69,4 +70,15 @@ fn pins_of_the_earlier_form_suspend_nobody() {
     assert_eq!(world.discovery.all_suspended(), []);
     let kept = world.discovery.pins().0.values().next().unwrap().surface.clone();
     assert_eq!(kept.map(|text| text.len()), Some(32), "it is pinned anew");
+}
+
+/// It would be a template that no pin holds.
+#[test]
+fn a_key_without_a_name_is_no_template() {
+    let mut world = World::new();
+    let config = json!({"name": "C", "cmd_t": "c/set", "": "{{ 'EVIL' }}"}).to_string();
+    world.message("homeassistant/cover/c/config", config.as_bytes(), true);
+    let seen = world.entities.values().next().unwrap();
+    let sent = seen.codec.encode(&Action::new(seen.entity.id.clone(), Verb::Open), &seen.state).unwrap();
+    assert_eq!(sent[0].payload, "OPEN");
 }

@@ -95,7 +95,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         ("tilt_max", tilt_range.open),
     ];
     let component = Cover {
-        command: fields.command("command_topic", "")?,
+        // Covers have no template for their commands.
+        command: fields.publish("command_topic")?.map(|topic| Command { topic, template: None }),
         payload_open: fields.payload("payload_open", "OPEN")?,
         payload_close: fields.payload("payload_close", "CLOSE")?,
         payload_stop: fields.payload("payload_stop", "STOP")?,
