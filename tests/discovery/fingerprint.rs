@@ -48,10 +48,13 @@ fn an_alarm_or_a_lock_that_drops_its_code_waits_for_a_person() {
 
 #[test]
 fn no_key_passes_for_another() {
-    let cover = json!({"name": "C", "uniq_id": "c", "cmd_t": "c/set", "payload_close": "A", "payload_open": "B"});
-    let merged = json!({"payload_close": null, "payload_open": null, "payload_close=\"A\"\npayload_open": "B"});
+    let cover =
+        json!({"name": "C", "uniq_id": "c", "cmd_t": "c/set", "payload_close": "A", "payload_open": "B"});
+    let merged =
+        json!({"payload_close": null, "payload_open": null, "payload_close=\"A\"\npayload_open": "B"});
     assert!(!acts_after("cover", &cover, &merged));
-    let other_order = json!({"payload_close": "A", "payload_open": "B", "cmd_t": "c/set", "uniq_id": "c", "name": "C"});
+    let other_order =
+        json!({"payload_close": "A", "payload_open": "B", "cmd_t": "c/set", "uniq_id": "c", "name": "C"});
     assert!(acts_after("cover", &cover, &other_order));
 }
 

@@ -1,7 +1,7 @@
 //! What an untrusted announcement may not do.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use homeloop::actuate::Containment;
 use homeloop::devices::discovery::{Accept, MAX_PER_DEVICE, Quarantine, Settings};
@@ -371,12 +371,14 @@ fn config_and_diagnostic_entities_keep_their_category() {
 
 struct Marks {
     open: AtomicBool,
+    begun: AtomicUsize,
     held: bool,
 }
 
 impl Quarantine for Marks {
     fn begin(&self, _: &str) {
         assert!(!self.open.swap(true, Ordering::Relaxed));
+        self.begun.fetch_add(1, Ordering::Relaxed);
     }
     fn end(&self, _: &str) {
         assert!(self.open.swap(false, Ordering::Relaxed));
@@ -388,12 +390,19 @@ impl Quarantine for Marks {
 
 #[test]
 fn the_crash_marker_stands_around_templates_and_what_it_holds_is_skipped() {
-    for held in [false, true] {
-        let marks = Arc::new(Marks { open: AtomicBool::new(false), held });
+    for (held, template, marked) in [
+        (false, "{% if value %}1{% endif %}", true),
+        (false, "{{ value[0] }}", true),
+        (false, "{{ value_json.a }}", false),
+        (true, "{% if value %}1{% endif %}", false),
+        (true, "{{ value_json.a }}", false),
+    ] {
+        let marks = Arc::new(Marks { open: AtomicBool::new(false), begun: AtomicUsize::new(0), held });
         let mut world = World::with(Settings { quarantine: marks.clone(), ..settings() });
-        let config = json!({"name": "x", "stat_t": "x", "val_tpl": "{% if value %}1{% endif %}"}).to_string();
+        let config = json!({"name": "x", "stat_t": "x", "val_tpl": template}).to_string();
         world.message("homeassistant/sensor/x/config", config.as_bytes(), true);
         assert_eq!(world.entities.len(), usize::from(!held));
+        assert_eq!(marks.begun.load(Ordering::Relaxed) > 0, marked, "{template}");
         assert!(!marks.open.load(Ordering::Relaxed));
     }
 }
@@ -434,6 +443,7 @@ fn s49_ids_that_would_be_topics_are_harmless() {
                 json!({"name": "Plug", "cmd_t": "plug/set", "stat_t": "plug/state", "dev": {"ids": [id]}});
             config[key] = json!(id);
             world.message("homeassistant/switch/plug/config", config.to_string().as_bytes(), true);
+            assert_eq!(world.entities.len(), 1, "{key} {id:?}: {:?}", world.notes);
             for (entity, seen) in &world.entities {
                 assert!(EntityId::parse(entity.as_str()).is_ok(), "{key} {id:?}: {entity:?}");
                 let object = entity.as_str().strip_prefix("switch.").expect("its own domain");
