@@ -162,3 +162,47 @@ fn recorded_lists_of_zigbee2mqtt_are_read_without_a_refusal() {
     }
     println!("{} lists, {entities} entities", lists.len());
 }
+
+/// The plug with these keys changed.
+fn tasmota(changes: &serde_json::Value) -> Vec<u8> {
+    let mut config: serde_json::Value = serde_json::from_str(TASMOTA).unwrap();
+    config.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    config.to_string().into()
+}
+
+#[test]
+fn tasmotas_options_change_where_answers_come_and_what_a_lamp_is() {
+    let topic = "tasmota/discovery/AABBCCDDEEFF/config";
+    let mut world = World::new();
+    let config = serde_json::json!({"rl": [1, 1], "so": {"4": 1}, "state": ["Aus", "An", "TOGGLE", "HOLD"]});
+    world.message(topic, &tasmota(&config), true);
+    world.message("tele/plug/LWT", b"Online", true);
+    world.message("stat/plug/POWER1", br#"{"POWER1":"Aus"}"#, false);
+    // The plain word of one relay is on a topic that both listen to.
+    world.message("stat/plug/POWER2", b"An", false);
+    world.message("stat/plug/POWER2", br#"{"POWER2":"An"}"#, false);
+    let ids: Vec<String> =
+        world.entities.keys().map(|id| id.to_string()).filter(|id| id.starts_with("switch.")).collect();
+    let states: Vec<String> = ids.iter().map(|id| shown(&world, id)).collect();
+    assert_eq!(states, ["off", "on"], "{ids:?}");
+    assert_eq!(sent(&world, &ids[0], Verb::TurnOn, &[]), [("cmnd/plug/POWER1".into(), "An".into())]);
+
+    let mut world = World::new();
+    let config = serde_json::json!({"rl": [1, 2, 2], "so": {"68": 1}, "lt_st": 5});
+    world.message(topic, &tasmota(&config), true);
+    world.message("tele/plug/LWT", b"Online", true);
+    world.message(
+        "tele/plug/STATE",
+        br#"{"POWER1":"OFF","POWER2":"ON","Channel1":100,"POWER3":"ON","Channel2":20}"#,
+        false,
+    );
+    let lamps: Vec<_> =
+        world.entities.values().filter(|seen| seen.entity.id.as_str().starts_with("light.")).collect();
+    let levels: Vec<_> = lamps.iter().map(|seen| seen.state.attributes.get("brightness").cloned()).collect();
+    assert_eq!(levels, [Some(255.into()), Some(51.into())]);
+    let full = [(Arg::BrightnessPct, ArgValue::Number(100.0))];
+    assert_eq!(
+        sent(&world, lamps[1].entity.id.as_str(), Verb::TurnOn, &full),
+        [("cmnd/plug/Channel2".into(), "100".into()), ("cmnd/plug/POWER3".into(), "ON".into())]
+    );
+}

@@ -115,12 +115,28 @@ impl Config {
         self.raw.get(key)?.get(at)?.as_str().filter(|text| !text.is_empty())
     }
 
+    /// Topics of telemetry, and `RESULT`: answers to commands. With option 4 each command has an answer topic of its own.
     fn states(&self, of: &[&str]) -> Value {
-        let topics = of.iter().map(|name| match *name {
-            "RESULT" => format!("{}RESULT", self.stat),
-            name => format!("{}{name}", self.tele),
+        let topics = of.iter().map(|name| match (*name, self.option("4")) {
+            ("RESULT", 0) => format!("{}RESULT", self.stat),
+            ("RESULT", _) => format!("{}+", self.stat),
+            (name, _) => format!("{}{name}", self.tele),
         });
         topics.collect::<Vec<_>>().into()
+    }
+
+    /// Reads a member of a message. Where answers have topics of their own, other ones come on these that are no JSON.
+    fn member(&self, name: &str) -> String {
+        match self.option("4") {
+            0 => format!("{{{{ value_json.{name} }}}}"),
+            _ => format!("{{% if value_json is mapping %}}{{{{ value_json.{name} }}}}{{% endif %}}"),
+        }
+    }
+
+    /// The device's words for on and off, which its owner may have changed.
+    fn on_and_off(&self) -> Map<String, Value> {
+        let word = |at: usize, default: &str| self.text_at("state", at).unwrap_or(default).to_owned();
+        keys(json!({"payload_on": word(1, "ON"), "payload_off": word(0, "OFF")}))
     }
 
     /// Relays as switches, and lights.
@@ -135,7 +151,8 @@ impl Config {
             let mut config = self.shared(name);
             config.insert("command_topic".into(), format!("{}{power}", self.command).into());
             config.insert("state_topic".into(), self.states(&["STATE", "RESULT"]));
-            let path = format!("{{{{ value_json.{power} }}}}");
+            config.extend(self.on_and_off());
+            let path = self.member(&power);
             let unique = |kind: &str| format!("{}_{kind}_{at}", self.mac);
             match (kind, self.option("30")) {
                 (1, 0) => {
@@ -148,7 +165,9 @@ impl Config {
                 }
                 (2, _) => {
                     config.insert("state_value_template".into(), path.into());
-                    self.light(&mut config);
+                    // With option 68 each channel is a lamp of its own.
+                    let before = relays.iter().take(at).filter(|kind| **kind == 2).count();
+                    self.light(&mut config, (self.option("68") != 0).then_some(before + 1));
                     items.push(announced("light", &unique("light_light"), config));
                 }
                 _ => {}
@@ -157,9 +176,14 @@ impl Config {
         items
     }
 
-    /// The keys of a dimmable light by its subtype: 1 dimmer, 2 white, 3 RGB, 4 RGBW, 5 RGB and white.
-    fn light(&self, config: &mut Map<String, Value>) {
-        let subtype = self.raw.get("lt_st").and_then(Value::as_i64).unwrap_or(0);
+    /// The keys of a dimmable light by its subtype: 1 dimmer, 2 white, 3 RGB, 4 RGBW, 5 RGB and white. A single
+    /// `channel` is a dimmer.
+    fn light(&self, config: &mut Map<String, Value>, channel: Option<usize>) {
+        let subtype = match channel {
+            Some(_) => 1,
+            None => self.raw.get("lt_st").and_then(Value::as_i64).unwrap_or(0),
+        };
+        let dimmer = channel.map_or_else(|| "Dimmer".to_owned(), |number| format!("Channel{number}"));
         let states = self.states(&["STATE", "RESULT"]);
         let mut set = |name: &str, command: &str, value: &str| {
             config.insert(format!("{name}_command_topic"), format!("{}{command}", self.command).into());
@@ -168,7 +192,7 @@ impl Config {
         };
         let white = "value_json.White | default(0) | int > 0";
         if subtype >= 1 {
-            set("brightness", "Dimmer", "{{ value_json.Dimmer }}");
+            set("brightness", &dimmer, &format!("{{{{ value_json.{dimmer} }}}}"));
         }
         if subtype >= 3 {
             let not_white = if subtype >= 4 { format!(" and not ({white})") } else { String::new() };
@@ -215,7 +239,7 @@ impl Config {
                 let states = self.states(&["SENSOR", "RESULT"]);
                 let read = |member: &str, value: &str| {
                     format!(
-                        "{{% if value_json.{own} is defined and value_json.{own}.{member} is defined %}}{value}{{% endif %}}"
+                        "{{% if value_json is mapping and value_json.{own} is defined and value_json.{own}.{member} is defined %}}{value}{{% endif %}}"
                     )
                 };
                 let path = |member: &str| format!("{{{{ value_json.{own}.{member} }}}}");
@@ -264,7 +288,7 @@ impl Config {
             "payload_off": "0",
             "state_topic": states,
             "state_value_template":
-                "{% if value_json.FanSpeed is defined %}{{ '2' if value_json.FanSpeed | int > 0 else '0' }}{% endif %}",
+                "{% if value_json is mapping and value_json.FanSpeed is defined %}{{ '2' if value_json.FanSpeed | int > 0 else '0' }}{% endif %}",
             "percentage_command_topic": topic,
             "percentage_state_topic": states,
             "percentage_value_template": "{{ value_json.FanSpeed }}",
@@ -283,8 +307,9 @@ impl Config {
             let default = format!("switch {}", at + 1);
             let mut config = self.shared(Some(self.text_at("swn", at).unwrap_or(&default)));
             config.insert("state_topic".into(), self.states(&["SENSOR", "RESULT"]));
+            config.extend(self.on_and_off());
             let template = format!(
-                "{{% if value_json.{own} is defined %}}\
+                "{{% if value_json is mapping and value_json.{own} is defined %}}\
                  {{{{ value_json.{own}.Action if value_json.{own} is mapping else value_json.{own} }}}}{{% endif %}}"
             );
             config.insert("value_template".into(), template.into());
