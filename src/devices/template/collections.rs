@@ -7,7 +7,7 @@ use minijinja::value::{Object, ObjectRepr, Rest, Tuple, Value, ValueKind, ValueO
 use minijinja::{Environment, Error, ErrorKind, State};
 
 use super::moment::{Moment, Span};
-use super::params::{Params, invalid, items, plain};
+use super::params::{Params, invalid, items, plain, weight, work};
 use super::registry::{Entry, entry, variadic};
 use super::views::View;
 use crate::clock::Clock;
@@ -18,18 +18,18 @@ pub(super) const TABLE: &[Entry] = &[
     entry("contains", &["value", "item"], |p| contains(p.given("value")?, p.need("item")?).map(Value::from)),
     entry("typeof", &["value"], |p| Ok(type_name(p.given("value")?).into())),
     entry("set", &["value"], |p| {
-        Ok(View::value("set", distinct(p.get("value").map_or_else(|| Ok(Vec::new()), items)?)))
+        Ok(View::value("set", distinct(p.get("value").map_or_else(|| Ok(Vec::new()), items)?)?))
     }),
     entry("tuple", &["value"], |p| Ok(Value::from(Tuple::new(p.items("value")?)))),
     entry("flatten", &["value", "levels"], flatten),
     entry("intersect", &["value", "other"], |p| sets(p, |first, second| keep(first, second, true))),
     entry("difference", &["value", "other"], |p| sets(p, |first, second| keep(first, second, false))),
     entry("union", &["value", "other"], |p| {
-        sets(p, |first, second| first.iter().chain(second).cloned().collect())
+        sets(p, |first, second| Ok(first.iter().chain(second).cloned().collect()))
     }),
     entry("symmetric_difference", &["value", "other"], |p| {
         sets(p, |first, second| {
-            keep(first, second, false).into_iter().chain(keep(second, first, false)).collect()
+            Ok(keep(first, second, false)?.into_iter().chain(keep(second, first, false)?).collect())
         })
     }),
     entry("list", &["value"], list),
@@ -169,6 +169,7 @@ fn merge(first: &Value, second: &Value, recursive: bool, depth: usize) -> Result
         merged.push((key, value));
     }
     for key in items(second)? {
+        work(merged.len())?;
         let value = second.get_item(&key)?;
         match merged.iter_mut().find(|(known, _)| *known == key) {
             Some((_, slot)) => {
@@ -212,22 +213,37 @@ pub(super) fn is_set(value: &Value) -> bool {
     value.downcast_object_ref::<View>().is_some_and(|view| view.is("set"))
 }
 
-fn distinct(items: Vec<Value>) -> Vec<Value> {
-    let mut seen: Vec<Value> = Vec::with_capacity(items.len());
+/// Whether `item` is in `list`, at the price of the comparisons that this may take.
+fn is_in(list: &[Value], item: &Value) -> Result<bool, Error> {
+    work(list.len().saturating_mul(weight(item)))?;
+    Ok(list.contains(item))
+}
+
+fn distinct(items: Vec<Value>) -> Result<Vec<Value>, Error> {
+    let mut seen: Vec<Value> = Vec::new();
     for item in items {
-        if !seen.contains(&item) {
+        if !is_in(&seen, &item)? {
             seen.push(item);
         }
     }
-    seen
+    Ok(seen)
 }
 
-fn keep(first: &[Value], second: &[Value], wanted: bool) -> Vec<Value> {
-    first.iter().filter(|item| second.contains(item) == wanted).cloned().collect()
+fn keep(first: &[Value], second: &[Value], wanted: bool) -> Result<Vec<Value>, Error> {
+    let mut kept = Vec::new();
+    for item in first {
+        if is_in(second, item)? == wanted {
+            kept.push(item.clone());
+        }
+    }
+    Ok(kept)
 }
 
-fn sets(p: &Params, with: fn(&[Value], &[Value]) -> Vec<Value>) -> Result<Value, Error> {
-    Ok(distinct(with(&p.items("value")?, &p.items("other")?)).into())
+/// An operation on two sets.
+type OfSets = fn(&[Value], &[Value]) -> Result<Vec<Value>, Error>;
+
+fn sets(p: &Params, with: OfSets) -> Result<Value, Error> {
+    Ok(distinct(with(&p.items("value")?, &p.items("other")?)?)?.into())
 }
 
 fn flatten(p: &Params) -> Result<Value, Error> {
@@ -262,7 +278,8 @@ fn list(p: &Params) -> Result<Value, Error> {
 }
 
 fn enumerate(p: &Params) -> Result<Value, Error> {
-    let start = p.int_or("start", 0)?;
+    // Wide enough to count on from any start.
+    let start = i128::from(p.int_or("start", 0)?);
     let rows = p.items("value")?.into_iter().zip(start..);
     Ok(rows.map(|(item, at)| Value::from(Tuple::new(vec![at.into(), item]))).collect::<Vec<_>>().into())
 }

@@ -2,17 +2,22 @@
 //!
 //! They are called where the value itself has no such member, so a JSON key wins over a method of the same name.
 
+use std::collections::HashSet;
+
 use minijinja::value::{Tuple, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
-use super::params::{Params, invalid, items};
+use super::params::{Params, invalid, items, weight, work};
 use super::views::View;
 use super::{codes, format, text};
 
 const MAX_WIDTH: usize = 1000;
+/// Longest text that a method makes, in bytes. It may be longer than a result: a part may be taken of it.
+const MAX_TEXT: usize = 1 << 20;
 
 /// The engine's callback for unknown methods.
 pub(super) fn call(_: &mut State, value: &Value, method: &str, args: &[Value]) -> Result<Value, Error> {
+    work(weight(value))?;
     match value.kind() {
         ValueKind::Undefined => Err(Error::new(ErrorKind::UndefinedError, format!("{method} of undefined"))),
         ValueKind::String => text_method(value.as_str().unwrap_or_default(), method, args),
@@ -29,7 +34,7 @@ fn text_method(text: &str, method: &str, args: &[Value]) -> Result<Value, Error>
     let word = |at: usize| arg(at).and_then(Value::as_str);
     let number = |at: usize| arg(at).and_then(Value::as_usize);
     let strip = |start: bool, end: bool| {
-        let of: Option<Vec<char>> = word(0).map(|set| set.chars().collect());
+        let of: Option<HashSet<char>> = word(0).map(|set| set.chars().collect());
         let out = |c: char| of.as_ref().map_or(c.is_whitespace(), |of| of.contains(&c));
         let text = if start { text.trim_start_matches(out) } else { text };
         if end { text.trim_end_matches(out) } else { text }.to_owned()
@@ -55,7 +60,11 @@ fn text_method(text: &str, method: &str, args: &[Value]) -> Result<Value, Error>
         "rpartition" => partition(word(0).and_then(|by| text.rsplit_once(by)), word(0), ("", "", text)),
         "replace" => {
             let (Some(from), Some(to)) = (word(0), word(1)) else { return Err(wrong(method, args)) };
-            number(2).map_or_else(|| text.replace(from, to), |count| text.replacen(from, to, count)).into()
+            let count = text.matches(from).take(number(2).unwrap_or(usize::MAX)).count();
+            if text.len().saturating_add(to.len().saturating_mul(count)) > MAX_TEXT {
+                return Err(wrong(method, args));
+            }
+            text.replacen(from, to, count).into()
         }
         "startswith" => affix(args, |part| text.starts_with(part))?,
         "endswith" => affix(args, |part| text.ends_with(part))?,
@@ -69,13 +78,16 @@ fn text_method(text: &str, method: &str, args: &[Value]) -> Result<Value, Error>
         "ljust" => pad(text, args, |missing| (0, missing)).into(),
         "rjust" => pad(text, args, |missing| (missing, 0)).into(),
         "center" => pad(text, args, |missing| (missing / 2, missing - missing / 2)).into(),
-        "expandtabs" => expand_tabs(text, number(0).unwrap_or(8).min(MAX_WIDTH)).into(),
+        "expandtabs" => expand_tabs(text, number(0).unwrap_or(8).min(MAX_WIDTH))
+            .ok_or_else(|| wrong(method, args))?
+            .into(),
         "join" => {
             let parts = items(arg(0).unwrap_or(&Value::UNDEFINED))?;
-            match parts.iter().find(|part| part.as_str().is_none()) {
-                Some(odd) => return Err(invalid("join", odd)),
-                None => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(text).into(),
+            if let Some(odd) = parts.iter().find(|part| part.as_str().is_none()) {
+                return Err(invalid("join", odd));
             }
+            let joined = text::joined(parts.iter().filter_map(Value::as_str), text, MAX_TEXT);
+            joined.ok_or_else(|| wrong(method, args))?.into()
         }
         "format" => return format::braces(text, args),
         "encode" => Value::from_bytes(text.as_bytes().to_vec()),
@@ -114,7 +126,8 @@ fn bytes_method(bytes: &[u8], method: &str) -> Result<Value, Error> {
     }
 }
 
-fn expand_tabs(text: &str, width: usize) -> String {
+/// The text with blanks for tabs, or `None` where it would be too long.
+fn expand_tabs(text: &str, width: usize) -> Option<String> {
     let mut out = String::new();
     let mut column = 0usize;
     for character in text.chars() {
@@ -122,12 +135,15 @@ fn expand_tabs(text: &str, width: usize) -> String {
             let missing = width - column.checked_rem(width).unwrap_or(width);
             out.extend(std::iter::repeat_n(' ', missing));
             column += missing;
+            if out.len() > MAX_TEXT {
+                return None;
+            }
         } else {
             out.push(character);
             column = if character == '\n' { 0 } else { column + 1 };
         }
     }
-    out
+    Some(out)
 }
 
 fn wrong(method: &str, args: &[Value]) -> Error {
@@ -203,7 +219,10 @@ fn zfill(text: &str, width: usize) -> String {
 
 fn pad(text: &str, args: &[Value], sides: fn(usize) -> (usize, usize)) -> String {
     let width = args.first().and_then(Value::as_usize).unwrap_or(0).min(MAX_WIDTH);
-    let fill = args.get(1).and_then(Value::as_str).unwrap_or(" ");
+    // Python takes one character alone.
+    let fill =
+        args.get(1).and_then(Value::as_str).and_then(|fill| fill.get(..fill.chars().next()?.len_utf8()));
+    let fill = fill.unwrap_or(" ");
     let (left, right) = sides(width.saturating_sub(text.chars().count()));
     format!("{}{text}{}", fill.repeat(left), fill.repeat(right))
 }

@@ -249,6 +249,7 @@ fn jinja(compiled: &Compiled, vars: Vars<'_>, scope: Scope<'_>) -> Result<String
     }
     all.extend(vars.iter().cloned());
     patterns::refill();
+    params::begin();
     let text = compiled.render(Value::from_pairs(all)).map_err(|error| classify(&error))?;
     if text.len() > MAX_OUTPUT {
         return Err(RenderError::Failed(format!("the result has {} bytes", text.len())));

@@ -157,7 +157,7 @@ pub(super) fn round_half_even(number: f64, digits: i64) -> f64 {
     match usize::try_from(digits) {
         Ok(digits) => format!("{number:.*}", digits.min(300)).parse().unwrap_or(number),
         Err(_) => {
-            let scale = 10f64.powi(i32::try_from(-digits).unwrap_or(300));
+            let scale = 10f64.powi(i32::try_from(digits.saturating_neg()).unwrap_or(300));
             (number / scale).round_ties_even() * scale
         }
     }

@@ -7,7 +7,7 @@ use minijinja::{Environment, Error, ErrorKind};
 
 use super::collections::attribute;
 use super::operators::compare;
-use super::params::{Params, items, plain};
+use super::params::{Params, items, plain, weight, work};
 use super::registry::{Entry, entry, variadic};
 
 pub(super) const TABLE: &[Entry] = &[
@@ -152,6 +152,7 @@ fn mode(p: &Params) -> Result<Value, Error> {
     };
     let mut counted: Vec<(Value, usize)> = Vec::new();
     for item in list {
+        work(counted.len().saturating_mul(weight(&item)))?;
         match counted.iter_mut().find(|(known, _)| *known == item) {
             Some((_, count)) => *count += 1,
             None => counted.push((item, 1)),

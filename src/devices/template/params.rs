@@ -1,9 +1,41 @@
 //! Positional and named arguments of a Python-like call.
 
+use std::cell::Cell;
+
 use minijinja::value::{Kwargs, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Error, ErrorKind};
 
 use super::display;
+
+/// Steps that the calls of one rendering may take together, each about one comparison of two values. The engine's fuel
+/// pays for what it runs itself and for what a call gives back, and does not see what the call did.
+const MAX_WORK: usize = 4_000_000;
+/// Bytes of text that are read in one step.
+pub(super) const BYTES_A_STEP: usize = 16;
+
+thread_local! {
+    static DONE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A rendering begins.
+pub(super) fn begin() {
+    DONE.set(0);
+}
+
+/// Takes note of steps before they are done; an error says that there were too many.
+pub(super) fn work(steps: usize) -> Result<(), Error> {
+    let done = DONE.get().saturating_add(steps);
+    DONE.set(done);
+    if done > MAX_WORK { Err(ErrorKind::OutOfFuel.into()) } else { Ok(()) }
+}
+
+/// Steps that it takes to read a value, or to compare it with another.
+pub(super) fn weight(value: &Value) -> usize {
+    match value.as_bytes() {
+        Some(bytes) => 1 + bytes.len() / BYTES_A_STEP,
+        None => value.len().map_or(1, |items| 1 + items),
+    }
+}
 
 /// The arguments of one call, by the names of its signature.
 pub(super) struct Params {
@@ -70,7 +102,9 @@ impl Params {
 
     /// A required argument as `str()`. Something undefined is empty text.
     pub fn text(&self, name: &str) -> Result<String, Error> {
-        self.given(name).map(display::text)
+        let value = self.given(name)?;
+        work(weight(value))?;
+        Ok(display::text(value))
     }
 
     pub fn text_or(&self, name: &str, default: &str) -> String {
@@ -101,6 +135,7 @@ impl Params {
 
 /// The items of a list, tuple, mapping (its keys) or text (its characters).
 pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
+    work(value.len().unwrap_or(1))?;
     match value.kind() {
         ValueKind::Undefined => Err(Error::new(ErrorKind::UndefinedError, "undefined is not iterable")),
         ValueKind::String => {

@@ -3,13 +3,15 @@
 //! `regex` runs them in linear time. What it has not (look-around, back-references) runs in `fancy-regex`, whose steps
 //! are limited.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use minijinja::value::{Tuple, Value};
 use minijinja::{Error, ErrorKind};
 use regex::RegexBuilder;
 
-use super::params::{Params, invalid};
+use super::params::{BYTES_A_STEP, Params, invalid, work};
 use super::registry::{Entry, entry};
 use super::{MAX_OUTPUT, display};
 
@@ -32,9 +34,15 @@ const MAX_MATCHES: usize = 4096;
 const BUDGET: u32 = 512;
 const COMPILING: u32 = 1;
 const BACKTRACKING: u32 = 4;
+/// Memory that a pattern may use to run faster, in bytes.
+const MAX_TABLES: usize = 256 * 1024;
+/// Compiled patterns that are kept: a template needs the same few for every message.
+const MAX_KEPT: usize = 32;
 
 thread_local! {
     static SPENT: Cell<u32> = const { Cell::new(0) };
+    /// By source and whether case matters.
+    static KEPT: RefCell<HashMap<(String, bool), Rc<Pattern>>> = RefCell::new(HashMap::new());
 }
 
 /// A rendering begins.
@@ -56,9 +64,28 @@ enum Pattern {
 type Groups = Vec<Option<(usize, usize)>>;
 
 impl Pattern {
-    fn new(find: &str, ignore_case: bool) -> Result<Self, Error> {
+    /// The pattern, compiled now or for an earlier message. Both cost the same, so that what a rendering may do does
+    /// not depend on what ran before.
+    fn of(find: &str, ignore_case: bool) -> Result<Rc<Self>, Error> {
         spend(COMPILING)?;
-        let linear = RegexBuilder::new(find).case_insensitive(ignore_case).size_limit(MAX_COMPILED).build();
+        let key = (find.to_owned(), ignore_case);
+        if let Some(kept) = KEPT.with_borrow(|kept| kept.get(&key).cloned()) {
+            return Ok(kept);
+        }
+        let new = Rc::new(Self::compile(find, ignore_case)?);
+        KEPT.with_borrow_mut(|kept| {
+            if kept.len() >= MAX_KEPT {
+                kept.clear();
+            }
+            kept.insert(key, new.clone());
+        });
+        Ok(new)
+    }
+
+    fn compile(find: &str, ignore_case: bool) -> Result<Self, Error> {
+        let mut linear = RegexBuilder::new(find);
+        linear.case_insensitive(ignore_case).size_limit(MAX_COMPILED).dfa_size_limit(MAX_TABLES);
+        let linear = linear.build();
         if let Ok(linear) = linear {
             return Ok(Self::Linear(linear));
         }
@@ -105,6 +132,8 @@ impl Pattern {
         let mut found = Vec::new();
         let mut at = 0;
         while at <= text.len() && found.len() < MAX_MATCHES {
+            // Each search may read up to the end, whatever it finds.
+            work((text.len() - at) / BYTES_A_STEP / 4)?;
             let Some(groups) = self.at(text, at)? else { break };
             let Some(Some((start, end))) = groups.first().copied() else { break };
             found.push(groups);
@@ -122,7 +151,7 @@ impl Pattern {
 /// Whether `find` occurs, anywhere or at the start.
 pub(super) fn find(text: &str, find: &str, ignore_case: bool, at_start: bool) -> Result<bool, Error> {
     let source = if at_start { format!(r"\A(?:{find})") } else { find.to_owned() };
-    Ok(Pattern::new(&source, ignore_case)?.at(text, 0)?.is_some())
+    Ok(Pattern::of(&source, ignore_case)?.at(text, 0)?.is_some())
 }
 
 fn search(p: &Params, at_start: bool) -> Result<Value, Error> {
@@ -136,7 +165,7 @@ fn part(text: &str, span: Option<(usize, usize)>) -> &str {
 
 fn replace(p: &Params) -> Result<Value, Error> {
     let text = p.text("value")?;
-    let pattern = Pattern::new(&p.text_or("find", ""), p.flag("ignorecase", false))?;
+    let pattern = Pattern::of(&p.text_or("find", ""), p.flag("ignorecase", false))?;
     let with = p.text_or("replace", "");
     let mut out = String::new();
     let mut done = 0;
@@ -207,7 +236,7 @@ fn expand(with: &str, text: &str, groups: &Groups, pattern: &Pattern, out: &mut 
 /// Python's `re.findall`: whole matches, the one group, or a tuple of groups.
 fn find_all(p: &Params) -> Result<Vec<Value>, Error> {
     let text = p.text("value")?;
-    let pattern = Pattern::new(&p.text_or("find", ""), p.flag("ignorecase", false))?;
+    let pattern = Pattern::of(&p.text_or("find", ""), p.flag("ignorecase", false))?;
     let found = pattern.all(&text)?;
     Ok(found
         .iter()

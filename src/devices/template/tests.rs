@@ -332,3 +332,40 @@ fn only_a_path_and_plain_text_run_no_engine() {
         assert_eq!(plain, !runs, "{source}");
     }
 }
+
+#[test]
+fn what_calls_do_is_limited_where_the_fuel_does_not_see_it() {
+    let list = format!("{:?}", (0..40_000).collect::<Vec<u32>>());
+    for source in [
+        "{{ value_json|set|length }}",
+        "{{ value_json|statistical_mode }}",
+        "{{ value_json|intersect(value_json)|length }}",
+        "{{ value_json|symmetric_difference([1])|length }}",
+        "{% for i in range(2000) %}{% set x = value_json|list %}{% endfor %}",
+    ] {
+        assert!(matches!(value(source, &list), Err(RenderError::Failed(_))), "{source}");
+    }
+    let text = "a".repeat(200_000);
+    for source in [
+        "{{ value.replace('a', value) }}",
+        "{{ value.replace('', value) }}",
+        "{{ value.join(value) }}",
+        "{{ value|wordwrap(1) }}",
+        "{{ value|wordwrap(100, wrapstring=value) }}",
+        "{{ (value|replace('a', '\t')).expandtabs(1000) }}",
+        "{{ value|regex_findall('a|a.*b') }}",
+    ] {
+        assert!(matches!(value(source, &text), Err(RenderError::Failed(_))), "{source}");
+    }
+    for (source, expected) in [
+        ("{{ value.strip(value)|length }} {{ 'x'.ljust(900, value)|length }}", "0 900"),
+        ("{{ value.replace('a', 'bc', 2)[:5] }} {{ value[:60000]|wordwrap(59999)|length }}", "bcbca 60001"),
+        ("{{ 'abcdefgh ij\n\nk lm no'|wordwrap(4)|replace('\n', '/') }}", "abcd/efgh/ij//k lm/no"),
+        ("{{ [3, 1, 3, 2]|set }} {{ ['b', 'a', 'a']|statistical_mode }}", "{3, 1, 2} a"),
+        ("{{ [1, 2, 3]|difference([2]) }} {{ [1]|union([2, 1]) }}", "[1, 3] [1, 2]"),
+        ("{{ ['a', 'b']|enumerate(9223372036854775807)|map('last')|join }}", "ab"),
+        ("{{ 7|round(-9223372036854775807 - 1) }}", "0.0"),
+    ] {
+        assert_eq!(value(source, &text).as_deref(), Ok(expected), "{source}");
+    }
+}

@@ -278,12 +278,32 @@ fn wordwrap(p: &Params) -> Result<Value, Error> {
     let width = width.ok_or_else(|| invalid("wordwrap", p.get("width").unwrap_or(&Value::UNDEFINED)))?;
     let by = p.text_or("wrapstring", "\n");
     let (long, hyphens) = (p.flag("break_long_words", true), p.flag("break_on_hyphens", true));
-    let lines: Vec<String> = text.lines().map(|line| wrap(line, width, long, hyphens).join(&by)).collect();
-    let out = lines.join(&by);
-    if out.len() > super::MAX_OUTPUT {
-        return Err(invalid("wordwrap, whose result is too long,", &Value::from(width)));
+    let lines = text.lines().flat_map(|line| {
+        let wrapped = wrap(line, width, long, hyphens);
+        // An empty line stays one.
+        if wrapped.is_empty() { vec![String::new()] } else { wrapped }
+    });
+    joined(lines, &by, super::MAX_OUTPUT)
+        .map(Value::from)
+        .ok_or_else(|| invalid("wordwrap, whose result is too long,", &Value::from(width)))
+}
+
+/// Texts with `by` between them, or `None` where they are longer than `most` together: nothing longer is ever made.
+pub(super) fn joined<T: AsRef<str>>(
+    parts: impl IntoIterator<Item = T>,
+    by: &str,
+    most: usize,
+) -> Option<String> {
+    let mut out = String::new();
+    for (at, part) in parts.into_iter().enumerate() {
+        let (by, part) = (if at == 0 { "" } else { by }, part.as_ref());
+        if out.len() + by.len() + part.len() > most {
+            return None;
+        }
+        out.push_str(by);
+        out.push_str(part);
     }
-    Ok(out.into())
+    Some(out)
 }
 
 /// Words and the white space between them, and words after their hyphens.
@@ -310,30 +330,35 @@ fn chunks(line: &str, hyphens: bool) -> Vec<String> {
 }
 
 fn wrap(line: &str, width: usize, long: bool, hyphens: bool) -> Vec<String> {
-    let count = |text: &str| text.chars().count();
     let mut lines: Vec<String> = Vec::new();
-    let mut now = String::new();
-    for mut chunk in chunks(line, hyphens) {
+    // The line that is being filled, and how many characters are in it.
+    let (mut now, mut filled) = (String::new(), 0usize);
+    for chunk in chunks(line, hyphens) {
+        let mut chunk = chunk.as_str();
+        let mut length = chunk.chars().count();
         if now.is_empty() && !lines.is_empty() && chunk.trim().is_empty() {
             continue;
         }
-        if count(&now) + count(&chunk) > width {
-            if long && count(&chunk) > width {
+        if filled + length > width {
+            if long && length > width {
                 // A word that fits in no line fills this one up.
-                while count(&now) + count(&chunk) > width {
-                    let room = width.saturating_sub(count(&now));
-                    let head: String = chunk.chars().take(room).collect();
-                    chunk = chunk.chars().skip(room).collect();
-                    lines.push((std::mem::take(&mut now) + &head).trim_end().to_owned());
+                while filled + length > width {
+                    let room = width.saturating_sub(filled);
+                    let end = chunk.char_indices().nth(room).map_or(chunk.len(), |(at, _)| at);
+                    let (head, tail) = chunk.split_at_checked(end).unwrap_or((chunk, ""));
+                    lines.push((std::mem::take(&mut now) + head).trim_end().to_owned());
+                    (chunk, length, filled) = (tail, length.saturating_sub(room), 0);
                 }
             } else if !now.trim().is_empty() {
                 lines.push(std::mem::take(&mut now).trim_end().to_owned());
+                filled = 0;
             }
             if chunk.trim().is_empty() {
                 continue;
             }
         }
-        now.push_str(&chunk);
+        now.push_str(chunk);
+        filled += length;
     }
     if !now.trim().is_empty() {
         lines.push(now.trim_end().to_owned());
