@@ -163,6 +163,78 @@ fn recorded_lists_of_zigbee2mqtt_are_read_without_a_refusal() {
     println!("{} lists, {entities} entities", lists.len());
 }
 
+fn asked(world: &mut World, anew: bool) -> Vec<(String, String)> {
+    let questions = world.discovery.questions(anew);
+    questions.into_iter().map(|message| (message.topic, message.payload)).collect()
+}
+
+#[test]
+fn a_tasmota_device_is_asked_once_for_its_state_and_its_measurements() {
+    let mut world = World::new();
+    assert!(!world.discovery.has_questions());
+    for _ in 0..2 {
+        world.message("tasmota/discovery/AABBCCDDEEFF/config", TASMOTA.as_bytes(), true);
+    }
+    assert!(world.discovery.has_questions());
+    let questions =
+        [("cmnd/plug/STATE".into(), String::new()), ("cmnd/plug/TelePeriod".into(), String::new())];
+    assert_eq!(asked(&mut world, false), questions);
+    world.message("tasmota/discovery/AABBCCDDEEFF/config", TASMOTA.as_bytes(), true);
+    assert_eq!((asked(&mut world, false), world.discovery.has_questions()), (Vec::new(), false));
+    assert_eq!(asked(&mut world, true), questions, "on a new connection everybody is asked");
+    // What it answers: the state on stat/RESULT, the measurements on tele.
+    world.message("tele/plug/LWT", b"Online", true);
+    world.message("stat/plug/RESULT", br#"{"Time":"x","POWER":"ON","Wifi":{"RSSI":70}}"#, false);
+    assert_eq!(shown(&world, "switch.plug"), "on");
+    world.message("tasmota/discovery/AABBCCDDEEFF/config", b"", true);
+    assert_eq!(asked(&mut world, true), []);
+}
+
+#[test]
+fn nobody_is_asked_on_a_topic_that_is_not_a_devices_own() {
+    for (own, pattern) in [
+        ("zigbee2mqtt/bridge/request/restart", "%topic%/"),
+        ("homeloop/home", "%topic%/"),
+        ("a/+", "%topic%/"),
+        ("$SYS", "%topic%/"),
+    ] {
+        let mut config: serde_json::Value = serde_json::from_str(TASMOTA).unwrap();
+        config["t"] = own.into();
+        config["ft"] = pattern.into();
+        let mut world = World::new();
+        world.message("tasmota/discovery/AABBCCDDEEFF/config", config.to_string().as_bytes(), true);
+        assert_eq!(asked(&mut world, false), [], "{own}");
+    }
+}
+
+#[test]
+fn a_shelly_that_says_nothing_is_found_by_being_online_and_asked() {
+    let id = "shellyplus1pm-a8032ab12345";
+    let mut world = World::new();
+    world.message("porch/online", b"true", true);
+    world.message(&format!("{id}/online"), b"false", true);
+    assert_eq!(asked(&mut world, false), [], "one is no Shelly, the other is off");
+    world.message(&format!("{id}/online"), b"true", true);
+    let question = format!(r#"{{"id":1,"src":"{id}/homeloop","method":"Shelly.GetStatus"}}"#);
+    assert_eq!(asked(&mut world, false), [(format!("{id}/rpc"), question)]);
+    let answer = format!(
+        r#"{{"id":1,"src":"{id}","dst":"{id}/homeloop","result":{{"switch:0":{{"id":0,"output":true,"apower":7.5}},
+            "cover:0":{{"id":0,"state":"closed","current_pos":0}},"sys":{{"uptime":3}}}}}}"#
+    );
+    world.message(&format!("{id}/homeloop/rpc"), answer.as_bytes(), false);
+    world.message(&format!("{id}/online"), b"true", true);
+    let switch = "switch.shellyplus1pm_a8032ab12345_switch_0";
+    assert_eq!(shown(&world, switch), "on", "the answer is read as a state: {:?}", world.entities.keys());
+    assert_eq!(shown(&world, "sensor.shellyplus1pm_a8032ab12345_switch_0_power"), "7.5");
+    assert_eq!(shown(&world, "cover.shellyplus1pm_a8032ab12345_cover_0"), "closed");
+    assert_eq!(asked(&mut world, false), []);
+    // A notification of the same device announces nothing twice.
+    let more = br#"{"method":"NotifyStatus","params":{"switch:0":{"output":false},"input:0":{"id":0,"state":true}}}"#;
+    world.message(&format!("{id}/events/rpc"), more, false);
+    assert_eq!((shown(&world, switch).as_str(), world.entities.len()), ("off", 4), "{:?}", world.notes);
+    assert!(world.notes.is_empty(), "{:?}", world.notes);
+}
+
 /// The plug with these keys changed.
 fn tasmota(changes: &serde_json::Value) -> Vec<u8> {
     let mut config: serde_json::Value = serde_json::from_str(TASMOTA).unwrap();

@@ -5,6 +5,7 @@
 //! from there, and from here only until then.
 
 mod classes;
+mod questions;
 mod shelly;
 mod tasmota;
 mod zigbee2mqtt;
@@ -13,8 +14,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use self::questions::Questions;
 use super::message::Announced;
 use super::topic::ItemKey;
+use crate::devices::codec::Message;
 
 /// What a native message says.
 pub(super) struct Native {
@@ -22,27 +25,50 @@ pub(super) struct Native {
     pub items: Vec<Announced>,
     /// What could not be announced, for the log.
     pub note: Option<String>,
+    /// The topic that owns the items, where a device announces them on several.
+    pub topic: Option<String>,
 }
 
 impl Native {
     pub fn of(items: Vec<Announced>) -> Self {
-        Self { items, note: None }
+        Self { items, note: None, topic: None }
     }
 }
+
+/// Most devices that are remembered because of what they said unasked.
+const MAX_DEVICES: usize = 4096;
 
 /// The readers, with what they must remember between messages.
 #[derive(Default)]
 pub(super) struct Natives {
     tasmota: HashMap<String, tasmota::Device>,
     shelly: HashMap<String, shelly::Device>,
+    questions: Questions,
 }
 
 impl Natives {
     /// The topics that announce.
     pub fn subscriptions() -> Vec<String> {
-        ["tasmota/discovery/+/config", "tasmota/discovery/+/sensors", "+/bridge/devices", "+/events/rpc"]
-            .map(str::to_owned)
-            .to_vec()
+        [
+            "tasmota/discovery/+/config",
+            "tasmota/discovery/+/sensors",
+            "+/bridge/devices",
+            "+/events/rpc",
+            "+/homeloop/rpc",
+            "+/online",
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    }
+
+    /// What devices that keep no state retained are to be asked: who was not asked yet, or `anew` everybody.
+    pub fn questions(&mut self, anew: bool) -> Vec<Message> {
+        self.questions.take(anew)
+    }
+
+    /// Whether somebody was not asked yet.
+    pub fn has_questions(&self) -> bool {
+        self.questions.is_open()
     }
 
     /// Reads a message; `None` if it announces nothing. An announcement that cannot be read is an error text.
@@ -55,12 +81,17 @@ impl Natives {
                 ("config" | "sensors", true) => {
                     if kind == "config" {
                         self.tasmota.remove(mac);
+                        self.questions.remove(topic);
                     }
                     Some(Ok(Native::of(Vec::new())))
                 }
                 ("config", false) => Some(json(payload).and_then(|json| {
                     let device = self.tasmota.entry(mac.to_owned()).or_default();
-                    device.configure(topic, json)
+                    let native = device.configure(topic, json);
+                    if native.is_ok() {
+                        self.questions.ask(topic, device.questions());
+                    }
+                    native
                 })),
                 ("sensors", false) => Some(json(payload).map(|json| {
                     let device = self.tasmota.entry(mac.to_owned()).or_default();
@@ -75,12 +106,25 @@ impl Natives {
                 false => json(payload).and_then(|json| zigbee2mqtt::devices(base, &json)),
             });
         }
-        if let Some(id) = topic.strip_suffix("/events/rpc") {
-            let json = json(payload).ok()?;
-            let device = self.shelly.entry(id.to_owned()).or_default();
-            return device.notified(id, &json).map(Ok);
+        if let Some(id) = topic.strip_suffix("/online") {
+            // One level on which something is online may be anything; a Shelly is told by its address.
+            if payload == b"true" && shelly::mac(id).is_some() {
+                self.questions.ask(id, vec![shelly::question(id)]);
+            }
+            return None;
         }
-        None
+        let (id, answered) = match topic.strip_suffix("/events/rpc") {
+            Some(id) => (id, false),
+            None => (topic.strip_suffix("/homeloop/rpc")?, true),
+        };
+        let json = json(payload).ok()?;
+        let status = shelly::status(&json, answered)?;
+        if self.shelly.len() >= MAX_DEVICES && !self.shelly.contains_key(id) {
+            return None;
+        }
+        let native = self.shelly.entry(id.to_owned()).or_default().told(id, status)?;
+        self.questions.ask(id, vec![shelly::question(id)]);
+        Some(Ok(Native { topic: Some(format!("{id}/events/rpc")), ..native }))
     }
 }
 

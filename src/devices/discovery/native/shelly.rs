@@ -1,13 +1,15 @@
 //! Shelly devices of the second generation and later, by their RPC notifications on `<id>/events/rpc`.
 //!
-//! A device tells its components in `NotifyFullStatus` when it connects, and parts of them in `NotifyStatus`.
-//! Commands are RPC calls on `<id>/rpc`; availability is `<id>/online`.
+//! A device tells its components in `NotifyFullStatus` when it connects, parts of them in `NotifyStatus`, and all of
+//! them in its answer to `Shelly.GetStatus`, which comes on `<id>/homeloop/rpc`. Commands are RPC calls on `<id>/rpc`;
+//! availability is `<id>/online`, which is retained: by that a device is found that says nothing else for now.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
 use super::{Native, announced, keys};
+use crate::devices::codec::Message;
 use crate::devices::discovery::message::Announced;
 
 /// The components that a device was seen to have.
@@ -28,15 +30,27 @@ const VALUES: &[(&str, &str, &str, &str)] = &[
     ("lux", "illuminance", "illuminance", "lx"),
 ];
 
+/// The states of components in a notification, or in the answer to [`question`].
+pub fn status(json: &Value, answered: bool) -> Option<&Map<String, Value>> {
+    if answered {
+        return json.get("result")?.as_object();
+    }
+    let method = json.get("method")?.as_str()?;
+    matches!(method, "NotifyFullStatus" | "NotifyStatus").then(|| json.get("params")?.as_object())?
+}
+
+/// Asks a device for the states of all its components. Each answers in its own tree, where it may publish on brokers
+/// that hold devices to theirs.
+pub fn question(id: &str) -> Message {
+    let payload = json!({"id": 1, "src": format!("{id}/homeloop"), "method": "Shelly.GetStatus"});
+    Message::text(format!("{id}/rpc"), payload.to_string())
+}
+
 impl Device {
-    /// Reads a notification; announces everything anew when a component or value is new.
-    pub fn notified(&mut self, id: &str, json: &Value) -> Option<Native> {
-        let method = json.get("method")?.as_str()?;
-        if !matches!(method, "NotifyFullStatus" | "NotifyStatus") {
-            return None;
-        }
+    /// Reads states of components; announces everything anew when a component or value is new.
+    pub fn told(&mut self, id: &str, status: &Map<String, Value>) -> Option<Native> {
         let before = (self.components.len(), self.values.len());
-        for (name, status) in json.get("params")?.as_object()? {
+        for (name, status) in status {
             let Some((kind, number)) = name.split_once(':') else { continue };
             let known = matches!(
                 kind,
@@ -62,15 +76,16 @@ impl Device {
 }
 
 /// The MAC at the end of an id such as `shellyplus1-a8032ab12345`.
-fn mac(id: &str) -> Option<&str> {
+pub fn mac(id: &str) -> Option<&str> {
     let (_, mac) = id.rsplit_once('-')?;
     (mac.len() == 12 && mac.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(mac)
 }
 
-/// A template that reads `member` of a component from a notification or from its own status topic.
+/// A template that reads `member` of a component from a notification, an answer or its own status topic.
 fn read(name: &str, member: &str, value: &str) -> String {
     format!(
-        "{{% set c = value_json.params['{name}'] if value_json.params is defined else value_json %}}\
+        "{{% set c = value_json.params['{name}'] if value_json.params is defined \
+         else value_json.result['{name}'] if value_json.result is defined else value_json %}}\
          {{% if c is defined and c.{member} is defined %}}{value}{{% endif %}}"
     )
 }
@@ -83,7 +98,11 @@ fn shared(id: &str, name: &str, label: &str) -> Map<String, Value> {
         "payload_available": "true",
         "payload_not_available": "false",
         "device": {"identifiers": [id], "connections": connections, "name": id, "manufacturer": "Shelly"},
-        "state_topic": [format!("{id}/events/rpc"), format!("{id}/status/{name}")],
+        "state_topic": [
+            format!("{id}/events/rpc"),
+            format!("{id}/status/{name}"),
+            format!("{id}/homeloop/rpc"),
+        ],
     }))
 }
 

@@ -8,6 +8,7 @@ mod readings;
 use serde_json::{Map, Value, json};
 
 use super::{Native, announced, keys};
+use crate::devices::codec::Message;
 use crate::devices::discovery::message::Announced;
 
 /// One Tasmota device: its configuration, and the sensors that may come before it.
@@ -45,6 +46,16 @@ impl Device {
         }
         self.config = Some(config);
         Ok(Native::of(items))
+    }
+
+    /// Asks for the state, which comes on `stat/RESULT` at once, and for the measurements: without a number
+    /// `TelePeriod` sets nothing, and has them told now instead of in some minutes.
+    pub fn questions(&self) -> Vec<Message> {
+        let ask = |config: &Config, command: &str| Message::text(format!("{}{command}", config.command), "");
+        self.config
+            .iter()
+            .flat_map(|config| ["STATE", "TelePeriod"].map(|command| ask(config, command)))
+            .collect()
     }
 
     pub fn sensors(&mut self, json: &Value) -> Native {

@@ -59,7 +59,7 @@ pub fn devices(base: &str, list: &Value) -> Result<Native, String> {
     items.dedup_by(|first, second| first.key == second.key);
     let note = (unreachable > 0)
         .then(|| format!("{unreachable} devices have names with + or #, which no topic can have"));
-    Ok(Native { items, note })
+    Ok(Native { items, note, topic: None })
 }
 
 /// A feature of a composite expose.

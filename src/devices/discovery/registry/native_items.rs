@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::super::fields::{Refusal, text_of};
+use super::super::fields::{Refusal, text_of, valid_filter};
 use super::super::topic::ItemKey;
 use super::{Discovery, DiscoveryChange, ignored};
+use crate::devices::codec::Message;
 use crate::home::{Category, Domain};
 
 /// How the ids of native items begin; no discovery topic can have such an id.
@@ -27,7 +28,7 @@ impl Discovery {
 
     /// Reads a message that is no discovery message: perhaps a native announcement.
     pub(super) fn native(&mut self, topic: &str, payload: &[u8]) -> Vec<DiscoveryChange> {
-        let native = match self.natives.read(topic, payload) {
+        let mut native = match self.natives.read(topic, payload) {
             None => return Vec::new(),
             Some(Err(why)) => {
                 return vec![DiscoveryChange::Refused {
@@ -37,6 +38,11 @@ impl Discovery {
             }
             Some(Ok(native)) => native,
         };
+        let owner = native.topic.take();
+        let topic = owner.as_deref().unwrap_or(topic);
+        if self.quarantine.holds(topic) {
+            return vec![DiscoveryChange::Refused { topic: topic.to_owned(), why: Refusal::Quarantined }];
+        }
         let (known, mut items) = (&self.devices, native.items);
         let before = items.len();
         items.retain(|item| {
@@ -55,6 +61,23 @@ impl Discovery {
         }
         changes.extend(self.announce(topic, items));
         changes
+    }
+
+    /// What devices that keep no state retained are to be asked: who was not asked yet, or `anew` everybody. A topic
+    /// that no device may be given is not used for that either.
+    pub fn questions(&mut self, anew: bool) -> Vec<Message> {
+        let mut messages = self.natives.questions(anew);
+        messages.retain(|message| {
+            !message.topic.contains(['+', '#'])
+                && valid_filter(&message.topic)
+                && self.reserved.reason(&message.topic).is_none()
+        });
+        messages
+    }
+
+    /// Whether [`Discovery::questions`] has something for a device that was not asked yet.
+    pub fn has_questions(&self) -> bool {
+        self.natives.has_questions()
     }
 
     /// A device that announces itself through discovery is no longer taken from its native announcement.
