@@ -184,7 +184,7 @@ fn only_actuate_redeems_approvals() {
 /// Files that publish over MQTT beside the door, and what: nothing of it is a command to a device.
 const PUBLISHERS: &[(&str, &str)] = &[
     ("app/mod.rs", "announcements on our own topic"),
-    ("app/discovery.rs", "the birth message"),
+    ("app/discovery.rs", "the birth message, and questions for states"),
     ("app/mqtt.rs", "answers to chat programs on their own topics"),
     ("app/own_device.rs", "our own device: its announcement, state and events"),
     ("app/voice.rs", "what is said to satellites"),

@@ -57,6 +57,8 @@ pub struct Effect {
     pub changed: bool,
     /// Whether the message is an announcement and nothing else: no entity reads it.
     pub consumed: bool,
+    /// Whether devices are to be asked for their state.
+    pub asks: bool,
 }
 
 /// Where [`Discovered`] puts what it finds.
@@ -184,7 +186,12 @@ impl Discovered {
             return effect;
         }
         effect.consumed = topic.ends_with("/config") && topic.starts_with(self.prefix.as_str());
-        let changes = self.registry().on_message(topic, payload, arrival.retained);
+        let changes = {
+            let mut registry = self.registry();
+            let changes = registry.on_message(topic, payload, arrival.retained);
+            effect.asks = registry.has_questions();
+            changes
+        };
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(topic);
         for change in changes {
             self.take(change, arrival, port, &mut effect);

@@ -117,6 +117,8 @@ impl App {
         }
         if effect.changed {
             self.announcements_changed();
+        }
+        if effect.changed || effect.asks {
             self.announcements.notify_one();
         }
     }
@@ -148,6 +150,8 @@ impl App {
                 asked = self.link.connection();
                 self.greet().await;
             }
+            // By now everything that answers come on is subscribed to.
+            self.ask_devices(false).await;
             let pins = serde_json::to_string(self.discovery.registry().pins()).unwrap_or_default();
             if let Err(error) = self.journal.remember(SCOPE, KEY, &pins, "discovery").await {
                 tracing::warn!(%error, "the pins of announced devices are not stored");
@@ -166,14 +170,33 @@ impl App {
         }
     }
 
-    /// Greets producers on every connection. When its first announcements are in they are greeted once more: see
-    /// [`App::after_announcements`].
+    /// Asks devices that keep no state retained for it: those that were not asked yet, or `anew` all of them.
+    async fn ask_devices(&self, anew: bool) {
+        if !self.discovery.is_enabled() {
+            return;
+        }
+        let questions = self.discovery.registry().questions(anew);
+        for question in questions {
+            let question = Publish::new(question.topic, question.payload);
+            if let Err(error) = self.link.publish(question).await {
+                tracing::debug!(%error, "a device was not asked for its state");
+            }
+        }
+    }
+
+    /// Greets producers on every connection, and asks known devices for their states. When the first announcements of
+    /// a connection are in, producers are greeted once more: see [`App::after_announcements`].
     pub(super) async fn say_birth(self: Arc<Self>) {
         let mut greeted = 0;
         while let Some(connection) = self.link.up().await {
             if connection != greeted {
+                let first = greeted == 0;
                 greeted = connection;
                 self.greet().await;
+                // On the first connection nobody is known yet whose answers could be heard.
+                if !first {
+                    self.ask_devices(true).await;
+                }
             }
             let mut state = self.link.state();
             let down = state.wait_for(|state| !matches!(state, LinkState::Up { .. })).await;
