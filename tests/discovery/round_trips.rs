@@ -9,6 +9,8 @@ mod guards;
 mod lights;
 #[path = "round_trips/movers.rs"]
 mod movers;
+#[path = "round_trips/native.rs"]
+mod native;
 #[path = "round_trips/simple.rs"]
 mod simple;
 
@@ -36,6 +38,7 @@ struct Step {
 struct Case {
     component: &'static str,
     name: &'static str,
+    /// Null where it is announced already.
     config: Value,
     /// What the device says before.
     before: Vec<(&'static str, &'static str)>,
@@ -80,9 +83,11 @@ fn text(value: &str) -> ArgValue {
 async fn run(house: &House, case: Case) -> Result<(), String> {
     let id = format!("{}.{}", case.component, case.name);
     let mut config = case.config;
-    config["name"] = json!(case.name);
-    let topic = format!("homeassistant/{}/{}/config", case.component, case.name);
-    house.announce(&topic, &config, &id).await;
+    if !config.is_null() {
+        config["name"] = json!(case.name);
+        let topic = format!("homeassistant/{}/{}/config", case.component, case.name);
+        house.announce(&topic, &config, &id).await;
+    }
     // Kept by the broker, so that it is heard whenever the subscription stands.
     for (topic, payload) in &case.before {
         house.publish(topic, payload, true).await;
@@ -158,6 +163,37 @@ async fn every_component_that_acts_does_what_is_asked_and_says_what_is_true() {
     for case in cases.into_iter().flatten() {
         wrong.extend(run(&house, case).await.err());
     }
+    house.stop().await;
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What Tasmota, zigbee2mqtt and Shelly announce in their own words acts and reports as exactly; who keeps no state
+/// retained is asked for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn devices_with_announcements_of_their_own_do_what_is_asked_too() {
+    let Some(house) = House::start("", native::GATED).await else { return };
+    for (topic, payload) in native::announcements() {
+        house.publish(topic, &payload.to_string(), true).await;
+    }
+    let asked = ["cmnd/tlamp/STATE", "cmnd/tlamp/TelePeriod", "shellyx-a8032ab00001/rpc"];
+    soon("devices are asked for their state", async {
+        while house.sent(&asked, 0).len() < asked.len() {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    let (topic, payload) = native::SHELLY;
+    house.publish(topic, payload, false).await;
+    let cases = [native::tasmota(), native::zigbee2mqtt(), native::shelly()];
+    for id in native::GATED {
+        house.until(id, "is announced", |_| true).await;
+    }
+    soon("topics are subscribed to", house.app.link().subscribed()).await;
+    let mut wrong = Vec::new();
+    for case in cases.into_iter().flatten() {
+        wrong.extend(run(&house, case).await.err());
+    }
+    assert_eq!(house.sent(&asked, 0).iter().filter(|(_, sent)| sent.contains("GetStatus")).count(), 1);
     house.stop().await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
