@@ -27,8 +27,31 @@ pub enum RedeemError {
     /// Ask again.
     #[error("what was approved is not what would be done now: {0}")]
     Invalidated(&'static str),
+    /// It was carried out, or may have been, and nothing says what became of it.
+    #[error("what became of it is not known: {0}")]
+    Unknown(String),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl RedeemError {
+    /// Whether something may have been sent for it all the same, by another call or before a stop: then nobody may say
+    /// that nothing was.
+    pub fn may_have_sent(&self) -> bool {
+        match self {
+            RedeemError::Unknown(_) => true,
+            RedeemError::NotApproved(state) => state.has_begun(),
+            RedeemError::NotFound | RedeemError::Invalidated(_) | RedeemError::Store(_) => false,
+        }
+    }
+
+    /// The same, of an approval that was found to be carried out or done: what cannot be read then is not known.
+    fn once_begun(self) -> Self {
+        match self {
+            RedeemError::Store(error) => RedeemError::Unknown(error.to_string()),
+            other => other,
+        }
+    }
 }
 
 impl Door {
@@ -47,14 +70,19 @@ impl Door {
     ) -> Result<Vec<OutcomeEntry>, RedeemError> {
         let mut changes = self.approval_changes();
         let begun = tokio::time::Instant::now();
+        let mut elsewhere = false;
         loop {
             let state = match self.redeem(id, plan_hash).await {
                 Ok((plan, permit)) => return Ok(self.perform(&plan, permit, record, cancel).await),
                 Err(RedeemError::NotApproved(state)) => state,
+                Err(error) if elsewhere => return Err(error.once_begun()),
                 Err(error) => return Err(error),
             };
+            elsewhere |= state.has_begun();
             match state {
-                ApprovalState::Uncertain => return self.settle_uncertain(id).await,
+                ApprovalState::Uncertain => {
+                    return self.settle_uncertain(id).await.map_err(RedeemError::once_begun);
+                }
                 // The row changes when the other call has ended; a change that was missed shows in the row.
                 ApprovalState::Executing => {
                     if cancel.is_cancelled() || begun.elapsed() > LONGEST {
@@ -63,9 +91,11 @@ impl Door {
                     let _ = tokio::time::timeout(LOOK, changes.recv()).await;
                 }
                 ApprovalState::DoneConfirmed | ApprovalState::DoneUnconfirmed | ApprovalState::Failed => {
-                    let stored = self.store.get(id).await?.and_then(|approval| approval.outcome);
+                    let row =
+                        self.store.get(id).await.map_err(|error| RedeemError::from(error).once_begun())?;
+                    let stored = row.and_then(|approval| approval.outcome);
                     let outcomes = stored.and_then(|stored| serde_json::from_str(&stored).ok());
-                    return outcomes.ok_or(RedeemError::Invalidated("its outcome was not stored"));
+                    return outcomes.ok_or_else(|| RedeemError::Unknown("its outcome was not stored".into()));
                 }
                 ApprovalState::Pending
                 | ApprovalState::Approved
@@ -242,7 +272,7 @@ impl Door {
             &approval.device_hash,
             &approval.plan_hash,
         )
-        .ok_or(RedeemError::Invalidated("the stored plan is not what was approved"))?;
+        .ok_or_else(|| RedeemError::Unknown("the stored plan is not what was approved".into()))?;
         let outcomes = self.verify(&plan.actions()).await;
         self.close_approval(id, &outcomes).await;
         Ok(outcomes)

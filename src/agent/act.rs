@@ -234,10 +234,28 @@ impl Agent {
             Ok(outcomes) => outcomes,
             Err(error) => {
                 tracing::warn!(%approval, %error, "an approved plan is not carried out");
-                not_sent(&self.door.actions_of(approval).await, "invalidated")
+                self.not_carried_out(log, id, approval, error.may_have_sent()).await
             }
         };
         self.report(log, id, outcomes).await
+    }
+
+    /// What became of a plan that is not carried out now. What this call has sent before, and what another may have sent,
+    /// is read from the devices: of neither may be said that nothing was sent.
+    async fn not_carried_out(
+        &self,
+        log: &TaskLog,
+        id: &CallId,
+        approval: &str,
+        may_have_sent: bool,
+    ) -> Vec<OutcomeEntry> {
+        let sent = log.with_state(|state| state.calls.get(id).map(|call| call.sent.clone()));
+        let sent = sent.unwrap_or_default();
+        if !sent.is_empty() {
+            return self.door.verify(&sent).await;
+        }
+        let actions = self.door.actions_of(approval).await;
+        if may_have_sent { self.door.verify(&actions).await } else { not_sent(&actions, "invalidated") }
     }
 
     /// Before a send: what must not last by itself gets its end. `Err` holds the outcomes of not sending.

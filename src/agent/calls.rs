@@ -272,7 +272,8 @@ impl Agent {
             log.append(Event::Outcome { call: id.clone(), entry }).await?;
         }
         let all = log.with_state(|state| state.outcomes.get(id).cloned().unwrap_or_default());
-        let is_error = !all.iter().all(|entry| entry.outcome.is_wished());
+        // No outcome at all is no good one: the question is gone, or is not the one that was asked.
+        let is_error = all.is_empty() || !all.iter().all(|entry| entry.outcome.is_wished());
         let mut content = result_for_model(&all);
         if let Some(occasion) = self.occasion(log, id)
             && let Some(said) = self.household.settle_ends(&all, &occasion).await

@@ -122,6 +122,23 @@ impl ApprovalState {
         }
     }
 
+    /// Whether it was given to be carried out: from here on something may have been sent.
+    pub fn has_begun(self) -> bool {
+        match self {
+            ApprovalState::Executing
+            | ApprovalState::Uncertain
+            | ApprovalState::DoneConfirmed
+            | ApprovalState::DoneUnconfirmed
+            | ApprovalState::Failed => true,
+            ApprovalState::Pending
+            | ApprovalState::Approved
+            | ApprovalState::Denied
+            | ApprovalState::Expired
+            | ApprovalState::Cancelled
+            | ApprovalState::Invalidated => false,
+        }
+    }
+
     /// The verdict that a person's question has ended with; `None` while it is open.
     pub fn verdict(self) -> Option<Verdict> {
         match self {

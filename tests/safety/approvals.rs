@@ -413,6 +413,38 @@ async fn f27_what_was_being_done_is_read_and_never_sent_again() {
     }
 }
 
+/// Of what was given to be carried out nobody may say that it was not sent, whatever can no longer be read.
+#[tokio::test(start_paused = true)]
+async fn what_may_have_been_sent_is_not_told_as_not_sent() {
+    let world = World::new(1);
+    for state in ApprovalState::ALL {
+        let approval = world.ask("t", &unlock()).await;
+        world.store.tamper(&approval.id, |row| {
+            row.state = state;
+            row.decided_at = None;
+            row.plan_json.push(' ');
+        });
+        let cancelled = tokio_util::sync::CancellationToken::new();
+        cancelled.cancel();
+        let error = world
+            .door
+            .carry_out(&approval.id, &approval.plan_hash, world.record.as_ref(), &cancelled)
+            .await
+            .unwrap_err();
+        let begun = match state {
+            ApprovalState::Executing => error == RedeemError::NotApproved(state),
+            ApprovalState::Uncertain
+            | ApprovalState::DoneConfirmed
+            | ApprovalState::DoneUnconfirmed
+            | ApprovalState::Failed => matches!(error, RedeemError::Unknown(_)),
+            _ => false,
+        };
+        assert_eq!(error.may_have_sent(), begun, "{state:?}: {error:?}");
+        world.store.tamper(&approval.id, |row| row.state = ApprovalState::Cancelled);
+    }
+    assert_eq!(world.sent(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn f44_f45_of_two_answers_one_is_taken() {
     let world = World::new(1);
