@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
 use secrecy::ExposeSecret;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::confirm::{Goal, details};
@@ -68,6 +69,7 @@ impl Door {
 
     async fn perform_leaf(&self, leaf: &PlanLeaf, job: &Job<'_>) -> OutcomeEntry {
         let action = &leaf.action;
+        let begun = Instant::now();
         let slot = self.slot(&action.entity);
         if direction(action) == Some(Direction::Stop) {
             // Whoever waits for this mover's end gives way.
@@ -82,6 +84,10 @@ impl Door {
             Ok(ready) => ready,
             Err(done) => return *done,
         };
+        if job.gated && begun.elapsed() > Duration::from_secs(self.policy().approvals.dispatch_s) {
+            // Another command had the turn for so long that nobody expects this one any more.
+            return entry(action, Outcome::NotSent, "invalidated");
+        }
         let hand = Hand {
             house: &self.house,
             action,

@@ -215,6 +215,23 @@ async fn motors_rest_before_they_turn_back() {
     assert_eq!(world.act(&off()).await[0].outcome, Outcome::Confirmed);
 }
 
+/// Leave is for now: it is not kept while another command has the turn.
+#[tokio::test(start_paused = true)]
+async fn what_was_approved_does_not_wait_long_for_its_turn() {
+    let world = World::new(1);
+    world.devices.behave("cover.garage", Behaviour::Silent);
+    let mut approved = Vec::new();
+    for (task, verb) in [("a", Verb::Open), ("b", Verb::Close)] {
+        let approval = world.ask(task, &[action("cover.garage", verb)]).await;
+        world.approve(&approval).await.unwrap();
+        approved.push(approval);
+    }
+    let (one, two) = tokio::join!(world.carry_out(&approved[0]), world.carry_out(&approved[1]));
+    assert_eq!(told(&one.unwrap()[0]), (Outcome::Unconfirmed, Some("no_answer")));
+    assert_eq!(told(&two.unwrap()[0]), (Outcome::NotSent, Some("invalidated")));
+    assert_eq!(world.sent(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn codes_are_filled_in_at_the_last_moment_and_stand_nowhere_else() {
     let world = World::new(1);
