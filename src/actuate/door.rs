@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::home::{Action, Domain, EntityId, House, SharedHouse, State, Verb};
 use crate::policy::{
     Approval, Asked, Decided, Decision, Direction, Facts, Grant, Leaf, Lockout, Permit, Policy, Principal,
-    Rule, Scope, Told, decide, decide_dropping, direction,
+    Rule, Scope, Told, decide, decide_dropping, direction, guard,
 };
 
 /// Everything that the door stands on.
@@ -217,8 +217,10 @@ impl Door {
                     (known, None | Some("unknown" | "unavailable")) => known,
                     (_, Some(_)) => Some(false),
                 };
-            } else if alarm.is_none() && id.starts_with("alarm_control_panel.") {
-                alarm = value().map(str::to_owned);
+            } else if id.starts_with("alarm_control_panel.") {
+                // Of several the one that guards most counts: a further one that is disarmed changes nothing.
+                let more = |state: &&str| alarm.as_deref().is_none_or(|known| guard(state) > guard(known));
+                alarm = value().filter(more).map(str::to_owned).or(alarm);
             }
         }
         let sensor = policy.limits.outdoor_sensor.as_deref();

@@ -299,14 +299,23 @@ fn note(result: &mut LeafDecision, rule: &Rule, what: &str) {
     result.rule = Some(rule.name.clone());
 }
 
+/// How near an alarm panel in this state is to calling people out; 0 where it guards nothing.
+pub fn guard(alarm: &str) -> u8 {
+    match alarm {
+        "triggered" => 3,
+        "pending" => 2,
+        "arming" => 1,
+        armed if armed.starts_with("armed") => 1,
+        _ => 0,
+    }
+}
+
 /// Step 5 without the rules.
 fn raised(asked: &Asked<'_>, facts: &Facts, policy: &Policy) -> Option<String> {
-    let armed =
-        |alarm: &str| alarm.starts_with("armed") || matches!(alarm, "arming" | "pending" | "triggered");
     if policy.raises.when_away && facts.somebody_home == Some(false) {
         return Some("nobody is home".to_owned());
     }
-    if policy.raises.when_armed && facts.alarm.as_deref().is_some_and(armed) {
+    if policy.raises.when_armed && facts.alarm.as_deref().is_some_and(|alarm| guard(alarm) > 0) {
         return Some("the alarm is armed".to_owned());
     }
     match asked.taint {

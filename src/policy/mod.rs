@@ -20,7 +20,7 @@ pub mod tier;
 
 pub use answer::{AnswerWord, dated_far, may_decide};
 pub use approval::{Approval, ApprovalSettings, ApprovalState, Edge, Moment, Requester, Snapshot, Verdict};
-pub use decide::{Asked, Decided, Decision, Facts, Leaf, LeafDecision, decide, decide_dropping};
+pub use decide::{Asked, Decided, Decision, Facts, Leaf, LeafDecision, decide, decide_dropping, guard};
 pub use limits::{Direction, Limits, Pace, Told, direction, pace};
 pub use lockout::Lockout;
 pub use lookalike::looks_alike;

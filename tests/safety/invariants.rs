@@ -189,6 +189,19 @@ async fn rules_see_who_is_home_and_the_alarm() {
         world.is(id, value);
         assert_eq!(facts().somebody_home, home, "{id} {value}");
     }
+    // One more panel, first by its name, hides nothing of the one that guards.
+    let shed = "alarm_control_panel.a_shed";
+    world.house.write().insert(crate::world::entity(shed, "Shed", "", vec![]));
+    for (id, value, alarm) in [
+        (shed, "disarmed", "disarmed"),
+        ("alarm_control_panel.home", "armed_away", "armed_away"),
+        (shed, "triggered", "triggered"),
+        (shed, "unavailable", "armed_away"),
+        ("alarm_control_panel.home", "pending", "pending"),
+    ] {
+        world.is(id, value);
+        assert_eq!(facts().alarm.as_deref(), Some(alarm), "{id} {value}");
+    }
     world.house.write().insert(crate::world::entity("sensor.outside", "Outside", "temperature", vec![]));
     world.is("sensor.outside", "-4.5");
     world.set_policy(|policy| policy.limits.outdoor_sensor = Some("sensor.outside".into())).await;
