@@ -25,6 +25,7 @@ const TOPIC_BYTES: usize = 512;
 const TASMOTA_ADMINISTRATION: &[&str] = &[
     "ap",
     "br",
+    "buttontopic",
     "fulltopic",
     "gpio",
     "gpios",
@@ -45,14 +46,23 @@ const TASMOTA_ADMINISTRATION: &[&str] = &[
     "serialsend",
     "setoption",
     "sleep",
+    // Short for SetOption.
+    "so",
+    "sserialsend",
     "ssid",
+    "switchtopic",
     "template",
     "timer",
     "timers",
     "topic",
+    "tuyamcu",
+    "ufsdelete",
+    "ufsrename",
+    "ufsrun",
     "upgrade",
     "upload",
     "webpassword",
+    "webquery",
     "webserver",
     "websend",
     "wifi",
@@ -76,6 +86,12 @@ const TASMOTA_WORK: &[&str] = &[
     "shutterstop",
     "shuttertilt",
     "white",
+];
+
+/// Where the calls of a Shelly administer it: `"method": "Shelly.FactoryReset"`. All others work it.
+const SHELLY_ADMINISTRATION: &[&str] = &[
+    "ble", "cloud", "eth", "http", "kvs", "matter", "modbus", "mqtt", "ota", "schedule", "script", "service",
+    "shelly", "sys", "wifi", "ws", "webhook",
 ];
 
 impl Containment {
@@ -121,6 +137,9 @@ impl Containment {
         if levels.contains(&"_CLIENTS") {
             return Some("it administers a gateway");
         }
+        if levels.last() == Some(&"rpc") && shelly_administers(payload) {
+            return Some("it administers a device");
+        }
         let command = tasmota_command(levels.last().copied().unwrap_or_default());
         if !levels.contains(&"cmnd") {
             return None;
@@ -138,6 +157,14 @@ impl Containment {
         }
         None
     }
+}
+
+/// Whether a call to a Shelly names a method that administers it, wherever it stands: of two methods in one call it is
+/// not known which the device takes. An escape could spell any name.
+fn shelly_administers(payload: &str) -> bool {
+    let payload = payload.to_ascii_lowercase();
+    payload.contains("\\u")
+        || SHELLY_ADMINISTRATION.iter().any(|space| payload.contains(&format!("\"{space}.")))
 }
 
 /// A command of Tasmota as the lists above have it: small letters, without the number at its end.
@@ -178,6 +205,9 @@ mod tests {
             "cmnd/plug/SetOption19",
             "cmnd/plug/MqttHost1",
             "cmnd/plug/WebSend",
+            "cmnd/plug/WebQuery",
+            "cmnd/plug/SO65",
+            "cmnd/plug/UfsRun",
             &"x".repeat(513),
         ] {
             assert!(containment.refuses(topic, "ON").is_some(), "{topic:?}");
@@ -191,6 +221,20 @@ mod tests {
         }
         for payload in ["ShutterOpen1", "NoDelay;HsbColor1 120;NoDelay;HsbColor2 80", "ShutterStop2; "] {
             assert_eq!(containment.refuses("cmnd/plug/Backlog", payload), None, "{payload}");
+        }
+        let call = |method: &str| format!("{{\"id\":1,\"method\":\"{method}\",\"params\":{{\"id\":0}}}}");
+        for method in
+            ["Shelly.FactoryReset", "shelly.Reboot", "Script.Eval", "HTTP.GET", "KVS.Set", "S\\u0079s.Reboot"]
+        {
+            assert!(containment.refuses("shellyplus1-aabb/rpc", &call(method)).is_some(), "{method}");
+        }
+        let two = r#"{"method":"Switch.Set","method":"Sys.SetConfig"}"#;
+        assert!(
+            containment.refuses("shellyplus1-aabb/rpc", two).is_some(),
+            "of two methods either may count"
+        );
+        for method in ["Switch.Set", "Light.Set", "Cover.GoToPosition", "RGBW.Set", "Thermostat.SetConfig"] {
+            assert_eq!(containment.refuses("shellyplus1-aabb/rpc", &call(method)), None, "{method}");
         }
         for topic in [
             "zigbee2mqtt/Kitchen lamp/set",
