@@ -14,6 +14,8 @@ mod approvals;
 mod invariants;
 #[path = "safety/outcomes.rs"]
 mod outcomes;
+#[path = "safety/races.rs"]
+mod races;
 #[path = "safety/simulation.rs"]
 mod simulation;
 #[path = "safety/store.rs"]

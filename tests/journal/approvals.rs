@@ -148,7 +148,9 @@ async fn a_full_house_refuses_the_new_one() {
     assert_eq!(insert("5", "eve").await, Inserted::Stored);
     assert_eq!(insert("6", "eve").await, Inserted::Stored);
     assert_eq!(insert("7", "ann").await, Inserted::Full);
-    assert_eq!(journal.approvals(&["pending"]).await.unwrap().len(), 5, "none was evicted");
+    let waiting: Vec<String> =
+        journal.approvals(&["pending"]).await.unwrap().into_iter().map(|row| row.id).collect();
+    assert_eq!(waiting, ["1", "2", "3", "5", "6"], "none was evicted; the oldest first");
     assert_eq!(journal.events("t").await.unwrap().len(), 5, "no event for what was refused");
     let denied = Transition { to: "denied", ..approve("1", after(1)) };
     assert!(journal.transition_approval(denied, vec![]).await.unwrap());

@@ -24,6 +24,8 @@ pub struct MemoryStore {
     pub grants: Mutex<Vec<Grant>>,
     /// Every edge that was taken, in order.
     pub taken: Mutex<Vec<(String, ApprovalState, ApprovalState)>>,
+    /// What somebody faster does to the row before the next swap looks at it, once.
+    pub faster: Mutex<Option<fn(&mut Approval)>>,
 }
 
 impl MemoryStore {
@@ -89,6 +91,9 @@ impl ApprovalStore for MemoryStore {
             self.before()?;
             let mut rows = self.rows.lock().unwrap();
             let Some(row) = rows.iter_mut().find(|row| row.id == swap.id) else { return Ok(false) };
+            if let Some(faster) = self.faster.lock().unwrap().take() {
+                faster(row);
+            }
             let as_asked = swap.from.contains(&row.state)
                 && swap.plan_hash.as_ref().is_none_or(|hash| *hash == row.plan_hash)
                 && swap.unexpired_at.as_ref().is_none_or(|now| !row.expired(now));
