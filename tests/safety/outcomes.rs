@@ -219,10 +219,11 @@ async fn motors_rest_before_they_turn_back() {
 #[tokio::test(start_paused = true)]
 async fn what_was_approved_does_not_wait_long_for_its_turn() {
     let world = World::new(1);
-    world.devices.behave("cover.garage", Behaviour::Silent);
+    world.set_policy(|policy| policy.approvals.dispatch_s = 1).await;
+    world.devices.behave("lock.front", Behaviour::Silent);
     let mut approved = Vec::new();
-    for (task, verb) in [("a", Verb::Open), ("b", Verb::Close)] {
-        let approval = world.ask(task, &[action("cover.garage", verb)]).await;
+    for (task, verb) in [("a", Verb::Unlock), ("b", Verb::Open)] {
+        let approval = world.ask(task, &[action("lock.front", verb)]).await;
         world.approve(&approval).await.unwrap();
         approved.push(approval);
     }
