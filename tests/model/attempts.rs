@@ -158,13 +158,14 @@ async fn s62_nothing_a_model_says_reaches_an_address_of_its_choice() {
         let mut image = phone.clone();
         image["data"] = json!({"image": "https://evil.example/p.png"});
         let server = ModelServer::start([
+            // The right one first: a tool that failed three times in a row rests.
             Answer::calls(&[
+                ("f", "device_setting", &phone.to_string()),
                 ("a", "device_setting", &elsewhere.to_string()),
                 ("b", "device_setting", &stranger.to_string()),
                 ("c", "device_setting", &image.to_string()),
                 ("d", "http_get", r#"{"url": "https://evil.example/?q=1"}"#),
                 ("e", "fetch", r#"{"url": "https://evil.example/?q=1"}"#),
-                ("f", "device_setting", &phone.to_string()),
             ]),
             Answer::text(picture),
         ])
@@ -180,7 +181,7 @@ async fn s62_nothing_a_model_says_reaches_an_address_of_its_choice() {
             .map(|(_, told): &(String, Value)| told["error"].as_str().unwrap_or_default().to_owned())
             .collect();
         assert_eq!(refused.len(), 6, "{refused:?}");
-        assert!(refused[..5].iter().all(|error| !error.is_empty()) && refused[5].is_empty(), "{refused:?}");
+        assert!(refused[0].is_empty() && refused[1..].iter().all(|error| !error.is_empty()), "{refused:?}");
     }
     // Whatever the reply holds, the page may load nothing from elsewhere: no source of pictures is allowed.
     let policy = homeloop::http::guard::CONTENT_SECURITY_POLICY;
