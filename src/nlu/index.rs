@@ -291,8 +291,9 @@ impl HouseIndex {
         let at = self.positions.get(&hash).copied();
         let same = |entry: &NameEntry| entry.keys == keys;
         // Two names of one hash: as good as never, and then looked for.
-        let known =
-            at.filter(|at| list.get(*at).is_some_and(same)).or_else(|| at.and(list.iter().position(same)));
+        let known = at
+            .filter(|at| list.get(*at).is_some_and(same))
+            .or_else(|| at.and_then(|_| list.iter().position(same)));
         match known.and_then(|at| list.get_mut(at)) {
             Some(entry) if !entry.targets.contains(&target) => entry.targets.push(target),
             Some(_) => {}
