@@ -179,10 +179,12 @@ impl Plan<'_> {
                 };
                 moved(if up { step } else { -step })
             }
-            Amount::Half => current
-                .filter(|now| *now > 0.0)
-                .map(|now| (now / 2.0).clamp(min, max))
-                .ok_or(Fault::UnknownState),
+            Amount::Half => match current {
+                // Of what is off there is no half.
+                Some(now) if now > 0.0 => Ok((now / 2.0).clamp(min, max)),
+                Some(_) => Err(Fault::Unsupported),
+                None => Err(Fault::UnknownState),
+            },
             Amount::Max => Ok(max),
             Amount::Min => Ok(min),
         }
