@@ -122,7 +122,10 @@ impl Command<'_> {
         if words.iter().all(|span| span.word(Word::No)) && !words.is_empty() {
             return Some(self.nothing("never_mind"));
         }
-        if is(Word::Not) && !verb {
+        // 不是卧室
+        let denied = self.lexicon.han_numbers
+            && matches!(sentence.row.as_slice(), [no, next, ..] if no.word(Word::No) && !next.is_mark());
+        if (is(Word::Not) || denied) && !verb {
             return Some(self.nothing("negated"));
         }
         let done = |chosen: Vec<&Alternative>| {

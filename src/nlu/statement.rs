@@ -86,7 +86,9 @@ fn tells_a_measure(row: &[Span], han: bool) -> bool {
         |span: &Span| is_verb(span) && !(han && past && span.sense(|sense| matches!(sense, Sense::Level(_))));
     row.iter().any(measured)
         && (row.iter().any(is) || (han && past))
-        && !row.iter().any(|span| verb(span) || span.word(Word::Polite) || span.word(Word::If))
+        && !row
+            .iter()
+            .any(|span| verb(span) || (!(han && past) && span.word(Word::Polite)) || span.word(Word::If))
 }
 
 /// "I open the garage", "ik ga de poort openen": somebody says what he does himself.
@@ -203,9 +205,17 @@ fn reports_in_chinese(row: &[Span], tokens: &[Token]) -> bool {
     let done = |span: &Span| is_verb(span) && text(span) == Some("了");
     let began =
         row.first().is_some_and(|span| opens(span) && done(span)) && row.iter().skip(1).any(names_something);
+    // 窗帘开了一半
+    let level = |span: &Span| span.sense(|sense| matches!(sense, Sense::Level(_)));
+    let partly = verb.is_some_and(|verb| {
+        let rest: Vec<&Span> = row.iter().skip(verb + 1).filter(|span| !span.is_mark()).collect();
+        row.get(verb).is_some_and(|span| opens(span) && done(span))
+            && matches!(rest.as_slice(), [one] if level(one))
+            && row.iter().take(verb).any(names_something)
+    });
     let only =
         row.iter().any(|span| span.word(Word::Only)) && row.iter().any(done) && !row.iter().any(wished);
-    row.iter().any(lacks) || just || opened || stays || began || only
+    row.iter().any(lacks) || just || opened || stays || began || partly || only
 }
 
 fn is_verb(span: &Span) -> bool {
