@@ -28,15 +28,19 @@ pub enum Size {
     Lot,
 }
 
+/// Whether a verb that compares goes up: "brighter" does, "lower" does not; `None` for all other verbs.
+pub fn steps(pred: Pred) -> Option<bool> {
+    let up = matches!(pred, Pred::Raise | Pred::Brighter | Pred::Louder | Pred::Warmer | Pred::Faster);
+    let down = matches!(pred, Pred::Lower | Pred::Dimmer | Pred::Quieter | Pred::Colder | Pred::Slower);
+    (up || down).then_some(up)
+}
+
 /// Up, down or neither.
 fn direction(clause: &Clause, pred: Pred) -> Option<bool> {
+    if let Some(up) = steps(pred) {
+        return Some(up);
+    }
     let set = pred == Pred::Set;
-    if matches!(pred, Pred::Raise | Pred::Brighter | Pred::Louder | Pred::Warmer | Pred::Faster) {
-        return Some(true);
-    }
-    if matches!(pred, Pred::Lower | Pred::Dimmer | Pred::Quieter | Pred::Colder | Pred::Slower) {
-        return Some(false);
-    }
     if set && (clause.word(Word::Up) || clause.word(Word::More)) {
         return Some(true);
     }

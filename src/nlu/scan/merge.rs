@@ -1,6 +1,7 @@
 //! Clauses that say nothing by themselves joined to the ones beside them, and corrections put in place.
 
 use super::Break;
+use crate::nlu::amount::steps;
 use crate::nlu::clause::{Clause, Role};
 use crate::nlu::vocabulary::{Pred, Word};
 
@@ -168,24 +169,8 @@ fn own_time(before: &Clause, clause: &Clause) -> bool {
 /// "Set the floor lamp and the desk lamp to 30 %": whether the value of a clause is also for the one before it, whose
 /// verb has none.
 fn shares(before: &Clause, clause: &Clause) -> bool {
-    let takes_value = |pred: &Pred| {
-        matches!(
-            pred,
-            Pred::Set
-                | Pred::Raise
-                | Pred::Lower
-                | Pred::Brighter
-                | Pred::Dimmer
-                | Pred::Louder
-                | Pred::Quieter
-                | Pred::Warmer
-                | Pred::Colder
-                | Pred::Faster
-                | Pred::Slower
-                | Pred::Open
-                | Pred::Close
-        )
-    };
+    let takes_value =
+        |pred: &Pred| steps(*pred).is_some() || matches!(pred, Pred::Set | Pred::Open | Pred::Close);
     let light = before.preds.iter().all(|pred| *pred == Pred::Set);
     let plain = clause.role == Role::Main
         && (clause.preds.is_empty() || (light && clause.np_first))

@@ -1,6 +1,7 @@
 //! What verbs and the words that shape a sentence do to the clause.
 
 use super::{Break, Scanner};
+use crate::nlu::amount::steps;
 use crate::nlu::clause::{Noun, Np, Role};
 use crate::nlu::lattice::{Reading, Span};
 use crate::nlu::lexicon::Sense;
@@ -14,7 +15,7 @@ impl Scanner<'_> {
         let complete = !self.clause.preds.is_empty() || !self.clause.states.is_empty();
         let next = self.row.iter().find(|next| next.start == span.end);
         // "Make the lamp 20 percent brighter": by how much, said before the verb.
-        let by = compares(pred)
+        let by = steps(pred).is_some()
             && !self.clause.values.is_empty()
             && self.clause.preds.iter().all(|pred| *pred == Pred::Set)
             && self.clause.states.is_empty()
@@ -302,23 +303,6 @@ impl Scanner<'_> {
 
 fn is_thing(span: &Span) -> bool {
     !span.targets().is_empty() || span.sense(|sense| matches!(sense, Sense::Class(_)))
-}
-
-/// Verbs that compare: "20 percent brighter".
-fn compares(pred: Pred) -> bool {
-    matches!(
-        pred,
-        Pred::Brighter
-            | Pred::Dimmer
-            | Pred::Louder
-            | Pred::Quieter
-            | Pred::Warmer
-            | Pred::Colder
-            | Pred::Faster
-            | Pred::Slower
-            | Pred::Raise
-            | Pred::Lower
-    )
 }
 
 /// Words that make a question of a clause.
