@@ -121,7 +121,11 @@ impl Command<'_> {
         let numbers = self.numbers(said);
         let corrects = |at: usize| {
             let after_mark = at.checked_sub(1).is_some_and(marked);
-            let length = numbers.word(at, Word::Correction).or_else(|| numbers.word(at, Word::No))?;
+            // "Pizza, no onions" is no correction, "milk, no wait, bread" is.
+            let said =
+                numbers.word(at, Word::Correction).filter(|length| self.lexicon.han_numbers || *length > 1);
+            let denied = || numbers.word(at, Word::No).filter(|_| self.lexicon.han_numbers);
+            let length = said.or_else(denied)?;
             after_mark.then(|| at + length + usize::from(marked(at + length)))
         };
         let from = (0..said.len()).rev().find_map(corrects);
@@ -139,7 +143,10 @@ impl Command<'_> {
             slots.iter().find(|(slot, _, _)| *slot == wanted).and_then(|(_, from, to)| tokens.get(*from..*to))
         };
         let text = |slot: Slot| {
-            range(slot).map(|said| joined(unquoted(self.as_corrected(said)))).unwrap_or_default()
+            // What is announced stays as it was said: "dinner is ready, wait for me".
+            let said =
+                range(slot).map(|said| if slot == Slot::Item { self.as_corrected(said) } else { said });
+            said.map(|said| joined(unquoted(said))).unwrap_or_default()
         };
         match purpose {
             Purpose::Broadcast => {

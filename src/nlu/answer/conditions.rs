@@ -49,11 +49,13 @@ impl Asker<'_, '_> {
                 return None;
             }
             let value = describe::amount(self.item(item)?, self.state(item), attribute)?;
-            return match (clause.word(Word::Above), clause.word(Word::Below)) {
-                (true, false) => Some(value > limit),
-                (false, true) => Some(value < limit),
-                _ => None,
+            let holds = match (clause.word(Word::Above), clause.word(Word::Below)) {
+                (true, false) => value > limit,
+                (false, true) => value < limit,
+                _ => return None,
             };
+            // "If it is not above 20"
+            return Some(holds != clause.word(Word::Not));
         }
         let state = *self.states(&clause).first()?;
         let items = self.about(clause.nps.first(), &|item| describe::can_be(item, state));
