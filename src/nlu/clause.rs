@@ -57,6 +57,8 @@ impl Noun {
 pub struct Np {
     pub nouns: Vec<Noun>,
     pub all: bool,
+    /// "Both lights": all of them, where these are two.
+    pub both: bool,
     pub any: bool,
     pub plural: bool,
     /// "One of the lights": which one is not said.

@@ -80,6 +80,7 @@ impl Frame {
         if (clause.word(Word::All) || clause.word(Word::Both)) && !each && !two {
             for np in &mut frame.nps {
                 np.all = true;
+                np.both |= clause.word(Word::Both);
             }
         }
         // "set it to warm": a white; "switch to cool": a mode.

@@ -19,6 +19,11 @@ impl Resolver<'_> {
         }
         let place = np.nouns.iter().any(Noun::is_place) || !np.places.is_empty();
         let named = place || np.places.contains(&Word::House) || !np.names_kinds_only();
+        // "Both lights", where there are seven
+        if np.both && self.frame.pred != Pred::Tell {
+            let near = self.near(items.clone());
+            return if near.len() == 2 { Found::Items(near) } else { Found::Several(items) };
+        }
         if np.all || (np.plural && (named || self.frame.secures())) {
             return Found::Items(if place { items } else { self.near(items) });
         }

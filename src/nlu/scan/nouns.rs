@@ -249,7 +249,8 @@ impl Scanner<'_> {
                 // "Both the fan and the light"
                 Word::Both if !self.han && !noun.plural => {}
                 Word::Both if self.excepting => np.one_of = true,
-                Word::All | Word::Both => np.all = true,
+                Word::All => np.all = true,
+                Word::Both => (np.all, np.both) = (true, true),
                 Word::OneOf => np.one_of = true,
                 Word::Any => np.any = true,
                 other => self.clause.words.push(other),

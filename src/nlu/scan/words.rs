@@ -292,7 +292,8 @@ impl Scanner<'_> {
         let np = self.np.get_or_insert_with(|| Np { start: span.start, ..Np::default() });
         for said in words {
             match said {
-                Word::All | Word::Both if !reopened => np.all = true,
+                Word::All if !reopened => np.all = true,
+                Word::Both if !reopened => (np.all, np.both) = (true, true),
                 other => self.clause.words.push(other),
             }
         }
