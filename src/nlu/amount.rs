@@ -98,6 +98,8 @@ pub fn amount(clause: &Clause, pred: Pred) -> Option<Amount> {
         let moves = matches!(pred, Pred::Raise | Pred::Lower) && !clause.word(Word::To);
         let by = clause.word(Word::By) || clause.word(Word::More) || moves;
         return Some(match direction {
+            // "Lower it by half": half of what it is now, and not fifty points.
+            Some(false) if by && *level == 50 => Amount::Half,
             Some(up) if by => Amount::By(if up { f64::from(*level) } else { -f64::from(*level) }),
             Some(_) | None => Amount::To(Value::Percent(f64::from(*level))),
         });

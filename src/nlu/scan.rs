@@ -101,7 +101,7 @@ impl Scanner<'_> {
             if until && matches!(time, Time::Clock(_)) {
                 self.clause.words.push(Word::Until);
             }
-            self.time(time);
+            self.time(time, span);
         } else if let Some(noun) = self.as_noun(span, position) {
             self.noun(noun, span);
         } else if let Some(value) = span.value() {
@@ -112,12 +112,8 @@ impl Scanner<'_> {
                 }
                 value => {
                     // "Three more degrees"
-                    let said = self.tokens.get(span.start..span.end).unwrap_or_default();
-                    let more = |token: &Token| {
-                        self.lexicon.has_phrase(std::slice::from_ref(&token.key), Sense::Word(Word::More))
-                    };
                     let before = before.is_some_and(|span| span.word(Word::More));
-                    if !self.han && (before || said.iter().any(more)) {
+                    if !self.han && (before || self.has_inside(span, Word::More)) {
                         self.clause.words.push(Word::More);
                     }
                     self.clause.values.push(value);
@@ -163,14 +159,29 @@ impl Scanner<'_> {
             && (waits(&self.clause) || self.done.iter().any(|(clause, _)| waits(clause)))
     }
 
-    fn time(&mut self, time: Time) {
+    fn time(&mut self, time: Time, span: &Span) {
         self.close_np();
+        // "Turn it off, wait five minutes, turn it on": the time is for what follows.
+        let pauses = self.has_inside(span, Word::Pause);
+        if pauses {
+            self.separate(Break::Strong);
+        }
         let clause = &mut self.clause;
         if clause.times.is_empty() {
             clause.times_first =
                 clause.preds.is_empty() && clause.states.is_empty() && clause.nps.iter().all(Np::is_place);
         }
         clause.times.push(if self.excepting { time.excluded() } else { time });
+        if pauses {
+            self.separate(Break::Strong);
+        }
+    }
+
+    /// Whether one of the words of a span means `word` by itself.
+    fn has_inside(&self, span: &Span, word: Word) -> bool {
+        let means =
+            |token: &Token| self.lexicon.has_phrase(std::slice::from_ref(&token.key), Sense::Word(word));
+        self.tokens.get(span.start..span.end).is_some_and(|said| said.iter().any(means))
     }
 
     fn text(&self, span: &Span) -> String {

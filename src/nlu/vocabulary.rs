@@ -228,6 +228,8 @@ vocabulary! {
         Idiom = "idiom",
         /// Half of what it is now: "halve", 减半.
         Halve = "halve",
+        /// What is said before a length of time that passes between two things: "wait five minutes".
+        Pause = "pause",
         /// All but what was named: 其他, "the others".
         Others = "others",
         /// Beside a verb: what it names is to stay as it is ("leave the kitchen on").
