@@ -220,7 +220,8 @@ impl Clause {
     /// none.
     pub fn tells_how_it_is(&self, before: Option<&Clause>) -> bool {
         let brings_about = before.is_some_and(|before| before.pred(Pred::Set) && !before.has_value());
-        self.word(Word::Is) && self.says_what_to_do() && !self.word(Word::Polite) && !brings_about
+        let tells = self.says_what_to_do() || self.has_value();
+        self.word(Word::Is) && tells && !self.word(Word::Polite) && !brings_about
     }
 
     /// Whether it has a verb, or a state to be brought about.

@@ -23,10 +23,13 @@ impl Command<'_> {
             && matches!(frame.pred, Pred::On | Pred::OnOrOpen)
             && !clause.word(Word::To)
             && frame.attribute.is_none();
-        // "To 30 and 60 percent": which is for what?
+        // "To 30 and 60 percent": which is for what? "To 20 degrees, it's 30 in here" tells what is.
         let shares = |value: &Value| match value {
-            Value::Number(number) | Value::Percent(number) => Some(*number),
-            Value::Celsius(_) | Value::Fahrenheit(_) | Value::Kelvin(_) | Value::Duration(_) => None,
+            Value::Number(number)
+            | Value::Percent(number)
+            | Value::Celsius(number)
+            | Value::Fahrenheit(number) => Some(*number),
+            Value::Kelvin(_) | Value::Duration(_) => None,
         };
         let mut shared = clause.values.iter().filter_map(shares);
         let first = shared.next();

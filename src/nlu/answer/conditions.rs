@@ -67,9 +67,13 @@ impl Asker<'_, '_> {
             return None;
         }
         let all = clause.nps.iter().any(|np| np.all) || self.wants_all(&clause, state);
+        let not = clause.word(Word::Not);
+        // "If any door isn't locked" asks for one that is not; "if no lights are on" denies the whole.
+        if not && clause.nps.iter().any(|np| np.any) {
+            return Some(truths.contains(&Truth::No));
+        }
         let yes = |truth: &Truth| *truth == Truth::Yes;
         let holds = if all { truths.iter().all(yes) } else { truths.iter().any(yes) };
-        // "If the door isn't locked"
-        Some(holds != clause.word(Word::Not))
+        Some(holds != not)
     }
 }
