@@ -29,7 +29,9 @@ pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
     // "Could you have turned off the tv": what is asked so is over.
     if let Some(length) = lengths(at, &word(Word::Polite)).first() {
         let mut behind = at + length;
-        if skip_already(&mut behind) && past(behind) {
+        // "Could you just shut the door" asks for it.
+        let verb = |at: usize| lengths(at, &|sense| matches!(sense, Sense::Pred(_))).contains(&1);
+        if skip_already(&mut behind) && past(behind) && !verb(behind) {
             return true;
         }
     }
@@ -50,10 +52,11 @@ pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
     // 我关了书房灯: the verb, and what makes it one of the past. 我把灯关了, 我已经把灯关了: it stands at the end.
     let verbs = lengths(at, &|sense| matches!(sense, Sense::Pred(_)));
     let object = !lengths(at, &word(Word::Object)).is_empty();
+    let marked = tokens.iter().any(|token| token.kind == Kind::Mark);
     let ends = tokens.len().checked_sub(1).is_some_and(past);
     // 我刚打开空调, 我去关电视: done, or about to be done by somebody else.
     let busy = already && !verbs.is_empty();
-    busy || verbs.iter().any(|length| past(at + length)) || ((object || already) && ends)
+    busy || verbs.iter().any(|length| past(at + length)) || ((object || (already && !marked)) && ends)
 }
 
 /// Whether a sentence tells how things are or what somebody does, and asks for nothing: it has no verb, or one of a report.
@@ -118,7 +121,9 @@ fn speaks_of_itself(tokens: &[Token], lexicon: &Lexicon) -> bool {
 /// "Just locked the back door", "gerade den Fernseher ausgeschaltet": done, and no verb that asks for anything.
 fn tells_what_was_done(row: &[Span]) -> bool {
     let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
-    let done = |span: &Span| span.word(Word::Past) || (state(span) && !is_verb(span));
+    let only = row.first().is_some_and(|span| span.word(Word::Only));
+    // "Just the kitchen light on" asks for it.
+    let done = |span: &Span| span.word(Word::Past) || (state(span) && !is_verb(span) && !only);
     // "The garage opened"
     let named = row.iter().position(names_something);
     let past = row.iter().rposition(|span| span.word(Word::Past));
@@ -139,7 +144,8 @@ fn begins_with_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
     // French "à" is written like "a" once its accent is off.
     let links =
         lengths(lately, &|sense| matches!(sense, Sense::Word(Word::To | Word::At | Word::Link))).contains(&1);
-    past && !links && (lately > 0 || !verb)
+    let polite = !lengths(lately, &word(Word::Polite)).is_empty();
+    past && !links && (lately > 0 || !verb) && !polite
 }
 
 /// "The garage door opens at eight"

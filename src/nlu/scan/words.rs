@@ -148,7 +148,8 @@ impl Scanner<'_> {
             self.or(span);
         } else if word == Then {
             // "Apaga la tele luego": at the very end it is some later time.
-            if self.row.iter().all(|next| next.start <= span.start || next.is_mark())
+            if span.word(Word::Later)
+                && self.row.iter().all(|next| next.start <= span.start || next.is_mark())
                 && !self.clause.preds.is_empty()
             {
                 self.clause.words.push(Word::Later);
