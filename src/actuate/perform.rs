@@ -80,14 +80,15 @@ impl Door {
             () = job.cancel.cancelled() => return entry(action, Outcome::NotSent, "cancelled"),
         };
         let interrupt = slot.begin();
+        if job.gated && begun.elapsed() > Duration::from_secs(self.policy().approvals.dispatch_s) {
+            // Another command had the turn for so long that nobody expects this one any more. A motor's own rest, which
+            // comes after this, and the other leaves of the same plan do not count.
+            return entry(action, Outcome::NotSent, "waited");
+        }
         let ready = match self.look(leaf).await {
             Ok(ready) => ready,
             Err(done) => return *done,
         };
-        if job.gated && begun.elapsed() > Duration::from_secs(self.policy().approvals.dispatch_s) {
-            // Another command had the turn for so long that nobody expects this one any more.
-            return entry(action, Outcome::NotSent, "invalidated");
-        }
         let hand = Hand {
             house: &self.house,
             action,

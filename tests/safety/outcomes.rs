@@ -229,7 +229,7 @@ async fn what_was_approved_does_not_wait_long_for_its_turn() {
     }
     let (one, two) = tokio::join!(world.carry_out(&approved[0]), world.carry_out(&approved[1]));
     assert_eq!(told(&one.unwrap()[0]), (Outcome::Unconfirmed, Some("no_answer")));
-    assert_eq!(told(&two.unwrap()[0]), (Outcome::NotSent, Some("invalidated")));
+    assert_eq!(told(&two.unwrap()[0]), (Outcome::NotSent, Some("waited")));
     assert_eq!(world.sent(), 1);
 }
 
