@@ -251,11 +251,18 @@ impl Agent {
     ) -> Vec<OutcomeEntry> {
         let sent = log.with_state(|state| state.calls.get(id).map(|call| call.sent.clone()));
         let sent = sent.unwrap_or_default();
-        if !sent.is_empty() {
-            return self.door.verify(&sent).await;
-        }
-        let actions = self.door.actions_of(approval).await;
-        if may_have_sent { self.door.verify(&actions).await } else { not_sent(&actions, "invalidated") }
+        let mut rest = self.door.actions_of(approval).await;
+        rest.retain(|action| {
+            !sent.iter().any(|sent| sent.entity == action.entity && sent.verb == action.verb)
+        });
+        let mut outcomes = self.door.verify(&sent).await;
+        // Every leaf is told of, also one that was never begun.
+        outcomes.extend(if may_have_sent {
+            self.door.verify(&rest).await
+        } else {
+            not_sent(&rest, "invalidated")
+        });
+        outcomes
     }
 
     /// Before a send: what must not last by itself gets its end. `Err` holds the outcomes of not sending.
