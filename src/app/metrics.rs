@@ -195,7 +195,7 @@ impl Metrics {
         );
         registry.register("schedules_due", "What was due, by what became of it", self.schedules_due.clone());
         registry.register("schedules_active", "Schedules that wait for their time", self.schedules.clone());
-        registry.register("timers_running", "Timers that run", self.timers.clone());
+        registry.register("timers_running", "Timers that run or are paused", self.timers.clone());
         registry.register("journal_good", "1 while the journal can be relied on", self.journal_good.clone());
     }
 

@@ -57,11 +57,17 @@ impl Keeper {
             }
             TimerChange::Pause(filter) => {
                 let timer = self.one_timer(filter, lexicon, |timer| !timer.paused).await?;
+                if timer.paused {
+                    return Ok(said(how_long(&timer, lexicon)));
+                }
                 let timer = self.scheduler.pause_timer(&timer.id).await.map_err(|error| error.to_string())?;
                 Ok(said(left_of("timer_paused", &timer, lexicon)))
             }
             TimerChange::Resume(filter) => {
                 let timer = self.one_timer(filter, lexicon, |timer| timer.paused).await?;
+                if !timer.paused {
+                    return Ok(said(how_long(&timer, lexicon)));
+                }
                 let timer =
                     self.scheduler.resume_timer(&timer.id).await.map_err(|error| error.to_string())?;
                 Ok(said(left_of("timer_resumed", &timer, lexicon)))
@@ -86,7 +92,7 @@ impl Keeper {
         Ok(all.into_iter().filter(fits).collect())
     }
 
-    /// The timer that is meant, of those that can be changed so; several that fit are a question.
+    /// The timer that is meant, of those that can be changed so where there are any; several that fit are a question.
     async fn one_timer(
         &self,
         filter: &TimerFilter,
@@ -94,7 +100,9 @@ impl Keeper {
         can: fn(&Timer) -> bool,
     ) -> Result<Timer, String> {
         let mut fits = self.timers(filter).await?;
-        fits.retain(can);
+        if fits.iter().any(can) {
+            fits.retain(can);
+        }
         match fits.len() {
             0 => Err(lexicon.say("no_timer", &[])),
             1 => fits.pop().ok_or_else(|| lexicon.say("no_timer", &[])),
