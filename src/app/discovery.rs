@@ -150,12 +150,13 @@ impl App {
                 asked = self.link.connection();
                 self.greet().await;
             }
-            // By now everything that answers come on is subscribed to.
-            self.ask_devices(false).await;
             let pins = serde_json::to_string(self.discovery.registry().pins()).unwrap_or_default();
             if let Err(error) = self.journal.remember(SCOPE, KEY, &pins, "discovery").await {
                 tracing::warn!(%error, "the pins of announced devices are not stored");
             }
+            // By now everything that answers come on is subscribed to. What must be kept is kept: a slow broker delays
+            // only these.
+            self.ask_devices(false).await;
         }
     }
 

@@ -85,6 +85,11 @@ impl Natives {
                     }
                     Some(Ok(Native::of(Vec::new())))
                 }
+                ("config" | "sensors", false)
+                    if self.tasmota.len() >= MAX_DEVICES && !self.tasmota.contains_key(mac) =>
+                {
+                    Some(Err(format!("more than {MAX_DEVICES} devices announce themselves so")))
+                }
                 ("config", false) => Some(json(payload).and_then(|json| {
                     let device = self.tasmota.entry(mac.to_owned()).or_default();
                     let native = device.configure(topic, json);
