@@ -16,7 +16,7 @@ fn skeleton(name: &str) -> String {
         'ο' => 'o',
         'ρ' => 'p',
         'ν' => 'v',
-        'ι' => 'i',
+        'ι' => 'l',
         'κ' => 'k',
         'τ' => 't',
         'ε' => 'e',
@@ -27,7 +27,9 @@ fn skeleton(name: &str) -> String {
         '1' => 'l',
         _ => TWINS.iter().find(|(cyrillic, _)| *cyrillic == c).map_or(c, |(_, latin)| *latin),
     };
-    folded(name).chars().filter(|c| c.is_alphanumeric()).map(shape).collect()
+    // A capital I looks like a small L.
+    let stroke = |c: char| if c == 'i' { 'l' } else { c };
+    folded(name).chars().filter(|c| c.is_alphanumeric()).map(shape).map(stroke).collect()
 }
 
 #[cfg(test)]
@@ -48,6 +50,7 @@ mod tests {
             ("Door 1", "Door 2", false),
             ("Front door", "Front d00r", true),
             ("Door 1", "Door l", true),
+            ("Kitchen Iight", "Kitchen light", true),
             ("\u{1f6aa}", "\u{1f511}", false),
             ("\u{1f6aa}", "\u{1f6aa}", true),
         ] {
