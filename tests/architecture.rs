@@ -181,7 +181,7 @@ fn only_actuate_redeems_approvals() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Files that publish over MQTT beside the door, and what: nothing of it is a command to a device.
+/// Files that publish over MQTT beside the door, and what: nothing of it changes a device.
 const PUBLISHERS: &[(&str, &str)] = &[
     ("app/mod.rs", "announcements on our own topic"),
     ("app/discovery.rs", "the birth message, and questions for states"),
