@@ -3,6 +3,8 @@
 //! A device may name the topics of its own commands. It may not make the daemon speak for it: announce devices,
 //! administer a bridge, flash firmware, or talk to the daemon itself.
 
+use crate::devices::Message;
+
 /// Where the daemon's own messages live.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Containment {
@@ -95,6 +97,14 @@ const SHELLY_ADMINISTRATION: &[&str] = &[
 ];
 
 impl Containment {
+    /// Why `message` may not be sent; `None` where it may.
+    pub fn refuses_message(&self, message: &Message) -> Option<&'static str> {
+        if message.payload_b64.is_some() && takes_any_command(&message.topic) {
+            return Some("bytes could be any command of the device");
+        }
+        self.refuses(&message.topic, &message.payload)
+    }
+
     /// Why `payload` may not be sent to `topic`; `None` where it may.
     pub fn refuses(&self, topic: &str, payload: &str) -> Option<&'static str> {
         if topic.is_empty() || topic.len() > TOPIC_BYTES {
@@ -159,6 +169,12 @@ impl Containment {
     }
 }
 
+/// Whether what a message to `topic` does is said by its payload: only text can be looked at.
+fn takes_any_command(topic: &str) -> bool {
+    let last = topic.rsplit('/').next().unwrap_or_default();
+    last == "rpc" || tasmota_command(last) == "backlog"
+}
+
 /// Whether a call to a Shelly names a method that administers it, wherever it stands: of two methods in one call it is
 /// not known which the device takes. An escape could spell any name.
 fn shelly_administers(payload: &str) -> bool {
@@ -175,6 +191,23 @@ fn tasmota_command(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_that_nobody_can_read_go_to_no_topic_of_commands() {
+        let bytes = |topic: &str| Message {
+            payload: String::new(),
+            payload_b64: Some("3q0=".to_owned()),
+            ..Message::text(topic, "")
+        };
+        let containment = Containment::default();
+        for (topic, refused) in
+            [("cmnd/plug/Backlog", true), ("cmnd/plug/BACKLOG0", true), ("a/rpc", true), ("a/set", false)]
+        {
+            assert_eq!(containment.refuses_message(&bytes(topic)).is_some(), refused, "{topic}");
+        }
+        let text = Message::text("cmnd/plug/Backlog", "Reset 1");
+        assert!(containment.refuses_message(&text).is_some());
+    }
 
     #[test]
     fn topics_that_are_not_a_devices_own_are_refused() {

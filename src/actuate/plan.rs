@@ -158,7 +158,7 @@ impl Maker<'_> {
             .map_err(|error| PlanError::Encode { entity: id.clone(), error })?;
         let mut secrets = BTreeMap::new();
         for message in &messages {
-            if let Some(why) = self.containment.refuses(&message.topic, &message.payload) {
+            if let Some(why) = self.containment.refuses_message(message) {
                 let topic = message.topic.chars().take(128).collect();
                 return Err(PlanError::Topic { entity: id.clone(), topic, why });
             }

@@ -41,8 +41,13 @@ impl Outbox<'_> {
 
     pub fn raw(&mut self, topic: &str, payload: String) {
         let bytes = python_bytes(&payload);
-        let (payload, payload_b64) = match bytes {
-            Some(bytes) => (String::new(), Some(base64::engine::general_purpose::STANDARD.encode(bytes))),
+        // Bytes that are text are kept as text: containment reads what is sent.
+        let (payload, payload_b64) = match bytes.map(String::from_utf8) {
+            Some(Ok(text)) => (text, None),
+            Some(Err(bytes)) => {
+                let bytes = bytes.into_bytes();
+                (String::new(), Some(base64::engine::general_purpose::STANDARD.encode(bytes)))
+            }
             None => (payload, None),
         };
         self.messages.push(Message {
