@@ -26,7 +26,8 @@ known! {
     "forward" "reverse" "color_temp" "xy" "hs" "rgb" "brightness" "onoff"
     "brightness_pct" "color_mode" "color_temp_kelvin" "rgb_color" "hs_color" "xy_color" "effect"
     "current_position" "current_tilt_position" "temperature" "target_temp_low" "target_temp_high"
-    "current_temperature" "current_humidity" "humidity" "hvac_action" "fan_mode" "swing_mode" "preset_mode"
+    "current_temperature" "current_humidity" "humidity" "hvac_action" "fan_mode" "preset_mode"
+    "swing_mode" "swing_horizontal_mode" "last_reset" "white"
     "percentage" "oscillating" "direction" "mode" "volume_level" "is_volume_muted" "source" "media_title"
     "fan_speed" "battery_level" "open_zones" "latitude" "longitude" "gps_accuracy" "tone" "duration"
 }

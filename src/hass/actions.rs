@@ -80,8 +80,7 @@ pub fn of(domain: Domain, attributes: &Attributes<'_>, celsius: bool) -> Vec<Act
         Domain::AlarmControlPanel => alarm(a),
         Domain::Climate => climate(a, celsius),
         Domain::WaterHeater => vec![
-            Some(plain(Verb::SetTemperature).with(ArgSpec::required(Arg::Temperature, temperatures(a))))
-                .filter(|_| celsius && a.has(1)),
+            Some(heat_water(a)).filter(|_| celsius && a.has(1)),
             a.chosen(Verb::SetMode, Arg::Mode, "operation_list"),
             a.when(8, plain(Verb::TurnOn)),
             a.when(8, plain(Verb::TurnOff)),
@@ -227,6 +226,15 @@ fn temperatures(a: &Attributes<'_>) -> ArgKind {
     a.range("min_temp", "max_temp", (7.0, 35.0), a.number("target_temp_step").unwrap_or(0.5))
 }
 
+fn heat_water(a: &Attributes<'_>) -> ActionSpec {
+    let set =
+        ActionSpec::new(Verb::SetTemperature).with(ArgSpec::required(Arg::Temperature, temperatures(a)));
+    match a.choice("operation_list") {
+        Some(modes) => set.with(ArgSpec::optional(Arg::Mode, modes)),
+        None => set,
+    }
+}
+
 fn climate(a: &Attributes<'_>, celsius: bool) -> Vec<Option<ActionSpec>> {
     let mut set = ActionSpec::new(Verb::SetTemperature);
     if a.has(1) {
@@ -242,6 +250,8 @@ fn climate(a: &Attributes<'_>, celsius: bool) -> Vec<Option<ActionSpec>> {
         a.chosen(Verb::SetFanMode, Arg::FanMode, "fan_modes").filter(|_| a.has(8)),
         a.chosen(Verb::SetPresetMode, Arg::PresetMode, "preset_modes").filter(|_| a.has(16)),
         a.chosen(Verb::SetSwingMode, Arg::SwingMode, "swing_modes").filter(|_| a.has(32)),
+        a.chosen(Verb::SetSwingHorizontalMode, Arg::SwingHorizontalMode, "swing_horizontal_modes")
+            .filter(|_| a.has(512)),
         a.has(256).then(|| ActionSpec::new(Verb::TurnOn)),
         a.has(128).then(|| ActionSpec::new(Verb::TurnOff)),
         a.has(4).then(|| {

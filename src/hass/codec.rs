@@ -89,6 +89,7 @@ const SERVICES: &[(Domain, Verb, &str)] = &[
     (Domain::Climate, Verb::SetHvacMode, "set_hvac_mode"),
     (Domain::Climate, Verb::SetFanMode, "set_fan_mode"),
     (Domain::Climate, Verb::SetSwingMode, "set_swing_mode"),
+    (Domain::Climate, Verb::SetSwingHorizontalMode, "set_swing_horizontal_mode"),
     (Domain::Climate, Verb::SetPresetMode, "set_preset_mode"),
     (Domain::Climate, Verb::SetHumidity, "set_humidity"),
     (Domain::Humidifier, Verb::TurnOn, "turn_on"),

@@ -175,6 +175,7 @@ pub fn changes_what_it_can_do(change: &Value) -> bool {
         "fan_modes",
         "preset_modes",
         "swing_modes",
+        "swing_horizontal_modes",
         "options",
         "available_modes",
         "operation_list",

@@ -118,6 +118,7 @@ words! {
         SetHvacMode = "set_hvac_mode",
         SetFanMode = "set_fan_mode",
         SetSwingMode = "set_swing_mode",
+        SetSwingHorizontalMode = "set_swing_horizontal_mode",
         SetPresetMode = "set_preset_mode",
         SetHumidity = "set_humidity",
         SetMode = "set_mode",
@@ -149,6 +150,7 @@ words! {
         CleanSpot = "clean_spot",
         Locate = "locate",
         SetFanSpeed = "set_fan_speed",
+        SendCommand = "send_command",
         StartMowing = "start_mowing",
         Dock = "dock",
         SetValue = "set_value",
@@ -172,7 +174,9 @@ words! {
         RgbColor = "rgb_color",
         RgbwColor = "rgbw_color",
         RgbwwColor = "rgbww_color",
+        HsColor = "hs_color",
         XyColor = "xy_color",
+        White = "white",
         Flash = "flash",
         Effect = "effect",
         Transition = "transition",
@@ -184,6 +188,7 @@ words! {
         HvacMode = "hvac_mode",
         FanMode = "fan_mode",
         SwingMode = "swing_mode",
+        SwingHorizontalMode = "swing_horizontal_mode",
         PresetMode = "preset_mode",
         Humidity = "humidity",
         Mode = "mode",
@@ -194,6 +199,8 @@ words! {
         Source = "source",
         Media = "media",
         FanSpeed = "fan_speed",
+        Command = "command",
+        Params = "params",
         Value = "value",
         Option = "option",
         Tone = "tone",
@@ -220,12 +227,15 @@ impl Arg {
             Arg::RgbColor
             | Arg::RgbwColor
             | Arg::RgbwwColor
+            | Arg::HsColor
             | Arg::XyColor
+            | Arg::White
             | Arg::Flash
             | Arg::Effect
             | Arg::HvacMode
             | Arg::FanMode
             | Arg::SwingMode
+            | Arg::SwingHorizontalMode
             | Arg::PresetMode
             | Arg::Mode
             | Arg::Oscillating
@@ -233,6 +243,8 @@ impl Arg {
             | Arg::Source
             | Arg::Media
             | Arg::FanSpeed
+            | Arg::Command
+            | Arg::Params
             | Arg::Value
             | Arg::Option
             | Arg::Tone

@@ -100,13 +100,13 @@ impl ArgSpec {
                     _ => Err(wrong()),
                 }
             }
-            (ArgKind::Numbers { count, max, whole }, Value::Array(parts)) => {
-                let fits = |part: &f64| (0.0..=*max).contains(part) && (!whole || part.fract() == 0.0);
-                let part = |part: &Value| part.as_f64().filter(fits);
-                match parts.iter().map(part).collect::<Option<Vec<f64>>>() {
-                    Some(numbers) if numbers.len() == *count => Ok(ArgValue::Numbers(numbers)),
-                    Some(_) | None => Err(wrong()),
-                }
+            (ArgKind::Numbers { limits, whole }, Value::Array(parts)) if parts.len() == limits.len() => {
+                let part = |(part, limit): (&Value, &f64)| {
+                    part.as_f64()
+                        .filter(|part| (0.0..=*limit).contains(part) && (!whole || part.fract() == 0.0))
+                };
+                let numbers = parts.iter().zip(*limits).map(part).collect::<Option<Vec<f64>>>();
+                numbers.map(ArgValue::Numbers).ok_or_else(wrong)
             }
             (
                 ArgKind::Number { .. }
@@ -139,10 +139,10 @@ pub enum ArgKind {
     Bool,
     /// Three integers 0–255.
     Rgb,
-    /// So many numbers from 0 to `max`, integers where `whole`: the channels of a lamp with white, coordinates of a colour.
+    /// Numbers that belong together, each from 0 to its limit, integers where `whole`: the channels of a lamp with white,
+    /// coordinates of a colour.
     Numbers {
-        count: usize,
-        max: f64,
+        limits: &'static [f64],
         whole: bool,
     },
 }
@@ -162,9 +162,14 @@ impl fmt::Display for ArgKind {
             ArgKind::Text { max_chars } => write!(f, "text of at most {max_chars} characters"),
             ArgKind::Bool => f.write_str("true or false"),
             ArgKind::Rgb => f.write_str("[red, green, blue], each from 0 to 255"),
-            ArgKind::Numbers { count, max, whole } => {
-                let kind = if *whole { "integers" } else { "numbers" };
-                write!(f, "[…] of {count} {kind}, each from 0 to {max}")
+            ArgKind::Numbers { limits, whole } => {
+                let ranges: Vec<String> = limits.iter().map(|limit| format!("0 to {limit}")).collect();
+                write!(
+                    f,
+                    "[…] of {} within {}",
+                    if *whole { "integers" } else { "numbers" },
+                    ranges.join(", ")
+                )
             }
         }
     }
@@ -204,7 +209,7 @@ mod tests {
         let spec = ActionSpec::new(Verb::TurnOn)
             .with(ArgSpec::optional(Arg::BrightnessPct, ArgKind::percent()))
             .with(ArgSpec::optional(Arg::RgbColor, ArgKind::Rgb))
-            .with(ArgSpec::optional(Arg::RgbwColor, ArgKind::Numbers { count: 4, max: 255.0, whole: true }))
+            .with(ArgSpec::optional(Arg::RgbwColor, ArgKind::Numbers { limits: &[255.0; 4], whole: true }))
             .with(ArgSpec::optional(Arg::Effect, ArgKind::Choice(vec!["rainbow".into()])));
         let check = |raw: Value| spec.check(raw.as_object().unwrap());
         assert_eq!(
@@ -229,7 +234,7 @@ mod tests {
             ),
             (
                 json!({"rgbw_color": [1, 2, 3, 4.5]}),
-                "rgbw_color is [1,2,3,4.5]; expected […] of 4 integers, each from 0 to 255",
+                "rgbw_color is [1,2,3,4.5]; expected […] of integers within 0 to 255, 0 to 255, 0 to 255, 0 to 255",
             ),
             (json!({"effect": "Rainbow"}), "effect is \"Rainbow\"; expected one of rainbow"),
             (

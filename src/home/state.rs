@@ -35,7 +35,9 @@ pub mod attr {
     pub const HUMIDITY: &str = "humidity";
     pub const HVAC_ACTION: &str = "hvac_action";
     pub const FAN_MODE: &str = "fan_mode";
+    pub const LAST_RESET: &str = "last_reset";
     pub const SWING_MODE: &str = "swing_mode";
+    pub const SWING_HORIZONTAL_MODE: &str = "swing_horizontal_mode";
     pub const PRESET_MODE: &str = "preset_mode";
     pub const PERCENTAGE: &str = "percentage";
     pub const OSCILLATING: &str = "oscillating";

@@ -135,9 +135,12 @@ fn schema(arg: Arg, kind: &ArgKind) -> Value {
             "type": "array", "minItems": 3, "maxItems": 3,
             "items": {"type": "integer", "minimum": 0, "maximum": 255},
         }),
-        ArgKind::Numbers { count, max, whole } => json!({
-            "type": "array", "minItems": count, "maxItems": count,
-            "items": {"type": if *whole { "integer" } else { "number" }, "minimum": 0, "maximum": max},
+        ArgKind::Numbers { limits, whole } => json!({
+            "type": "array", "minItems": limits.len(), "maxItems": limits.len(),
+            "items": {
+                "type": if *whole { "integer" } else { "number" },
+                "minimum": 0, "maximum": limits.iter().copied().fold(0.0, f64::max),
+            },
         }),
     };
     if !arg.unit().is_empty() {

@@ -194,9 +194,9 @@ fn covers_assume_a_tilt_that_nobody_reports() {
 #[test]
 fn climates_begin_and_round_as_announced() {
     let silent = json!({"temp_cmd_t": "t", "fan_mode_cmd_t": "f", "swing_mode_cmd_t": "w",
-        "temp_lo_cmd_t": "lo", "temp_hi_cmd_t": "hi"});
+        "temp_lo_cmd_t": "lo", "temp_hi_cmd_t": "hi", "swing_h_mode_cmd_t": "hw"});
     let first = json!({"temperature": 22.5, "target_temp_high": 21.0, "target_temp_low": 21.0,
-        "fan_mode": "low", "swing_mode": "off"});
+        "fan_mode": "low", "swing_mode": "off", "swing_horizontal_mode": "off"});
     run(
         "climate",
         silent,
@@ -215,6 +215,13 @@ fn climates_begin_and_round_as_announced() {
                 &[("lo", "18.0"), ("hi", "24.0")],
                 "off",
                 json!({"target_temp_low": 18, "target_temp_high": 24}),
+            ),
+            Do(
+                "set_swing_horizontal_mode",
+                json!({"swing_horizontal_mode": "on"}),
+                &[("hw", "on")],
+                "off",
+                json!({"swing_horizontal_mode": "on", "swing_mode": "off"}),
             ),
         ],
     );
@@ -309,6 +316,14 @@ fn water_heaters_and_humidifiers_follow_what_was_asked() {
                 &[("t", "50.0")],
                 "off",
                 json!({"temperature": 50}),
+            ),
+            Do("set_mode", json!({"mode": "eco"}), &[("m", "eco")], "eco", json!({"operation_mode": "eco"})),
+            Do(
+                "set_temperature",
+                json!({"temperature": 45, "mode": "gas"}),
+                &[("m", "gas"), ("t", "45.0")],
+                "gas",
+                json!({"operation_mode": "gas", "temperature": 45}),
             ),
             Do("set_mode", json!({"mode": "eco"}), &[("m", "eco")], "eco", json!({"operation_mode": "eco"})),
             Do("turn_off", json!({}), &[("p", "OFF")], "eco", json!({})),

@@ -14,8 +14,10 @@ fn value(kind: &ArgKind) -> Value {
         ArgKind::Text { .. } => json!("Hello"),
         ArgKind::Bool => json!(true),
         ArgKind::Rgb => json!([255, 0, 0]),
-        ArgKind::Numbers { count, max, whole: true } => json!(vec![(max / 2.0).round(); *count]),
-        ArgKind::Numbers { count, max, whole: false } => json!(vec![max / 2.0; *count]),
+        ArgKind::Numbers { limits, whole } => {
+            let half = |limit: &f64| if *whole { (limit / 2.0).round() } else { limit / 2.0 };
+            json!(limits.iter().map(half).collect::<Vec<f64>>())
+        }
     }
 }
 

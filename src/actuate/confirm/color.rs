@@ -65,6 +65,11 @@ fn xy(red: f64, green: f64, blue: f64) -> Option<(f64, f64)> {
     (sum > 1e-9).then(|| (x / sum, y / sum))
 }
 
+/// The full colour of a hue in degrees and a saturation in percent.
+pub(super) fn rgb_of_hue(hue: f64, saturation: f64) -> [u8; 3] {
+    from_hue(hue, saturation / 100.0).map(|channel| (channel * 255.0).round() as u8)
+}
+
 /// Hue in degrees and saturation 0 to 1, at full value, to RGB.
 fn from_hue(hue: f64, saturation: f64) -> [f64; 3] {
     let channel = |offset: f64| {

@@ -88,6 +88,10 @@ impl Wish<'_> {
         self.action.args.get(&arg)?.as_number()
     }
 
+    fn numbers(&self, arg: Arg) -> Option<&[f64]> {
+        self.action.args.get(&arg)?.as_numbers()
+    }
+
     /// An argument as a text condition on an attribute.
     fn text(&self, arg: Arg, attribute: &'static str) -> Vec<Want> {
         let text = self.action.args.get(&arg).and_then(|text| text.as_text());
@@ -140,13 +144,20 @@ impl Wish<'_> {
         if let Some(crate::home::ArgValue::Rgb(rgb)) = self.action.args.get(&Arg::RgbColor) {
             more.push(Want::Rgb(*rgb));
         }
+        if let Some(&[hue, saturation]) = self.numbers(Arg::HsColor) {
+            more.push(Want::Rgb(super::color::rgb_of_hue(hue, saturation)));
+        }
+        if let Some(white) = self.number(Arg::White) {
+            let level = self.number(Arg::BrightnessPct).map_or(white, |percent| percent * 2.55);
+            more.push(Want::Near { attribute: attr::BRIGHTNESS, target: level, tolerance: 5.1 });
+            more.push(Want::Text { attribute: attr::COLOR_MODE, text: "white".to_owned() });
+        }
         for (arg, attribute) in [
             (Arg::RgbwColor, attr::RGBW_COLOR),
             (Arg::RgbwwColor, attr::RGBWW_COLOR),
             (Arg::XyColor, attr::XY_COLOR),
         ] {
-            let target = self.action.args.get(&arg).and_then(crate::home::ArgValue::as_numbers);
-            more.extend(target.map(|target| Want::Parts { attribute, target: target.to_vec() }));
+            more.extend(self.numbers(arg).map(|target| Want::Parts { attribute, target: target.to_vec() }));
         }
         // A lamp that shines already is still to flash, and not twice.
         let lasting = !self.action.args.contains_key(&Arg::Flash);
@@ -243,6 +254,7 @@ impl Wish<'_> {
         wants.extend(self.near(Arg::Humidity, attr::HUMIDITY, 1.0, 1.0));
         wants.extend(self.text(Arg::FanMode, attr::FAN_MODE));
         wants.extend(self.text(Arg::SwingMode, attr::SWING_MODE));
+        wants.extend(self.text(Arg::SwingHorizontalMode, attr::SWING_HORIZONTAL_MODE));
         wants.extend(self.text(Arg::PresetMode, attr::PRESET_MODE));
         for arg in [Arg::HvacMode, Arg::Mode] {
             let mode = self.action.args.get(&arg).and_then(|mode| mode.as_text());

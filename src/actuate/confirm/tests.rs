@@ -33,7 +33,10 @@ fn action(id: &str, verb: Verb, args: Value) -> Action {
         let value = match value {
             Value::Number(number) => ArgValue::Number(number.as_f64().unwrap()),
             Value::Bool(flag) => ArgValue::Bool(*flag),
-            Value::Array(_) => ArgValue::Rgb(serde_json::from_value(value.clone()).unwrap()),
+            Value::Array(parts) if parts.len() == 3 => {
+                ArgValue::Rgb(serde_json::from_value(value.clone()).unwrap())
+            }
+            Value::Array(_) => ArgValue::Numbers(serde_json::from_value(value.clone()).unwrap()),
             other => ArgValue::Text(other.as_str().unwrap().to_owned()),
         };
         action.args.insert(Arg::from_word(name).unwrap(), value);
@@ -230,6 +233,14 @@ fn lines() -> Vec<Line> {
         ),
         (
             "climate.a",
+            Verb::SetSwingHorizontalMode,
+            json!({"swing_horizontal_mode": "left"}),
+            n(),
+            json!({"swing_horizontal_mode": "left", "swing_mode": "off"}),
+            Satisfied,
+        ),
+        (
+            "climate.a",
             Verb::SetPresetMode,
             json!({"preset_mode": "eco"}),
             n(),
@@ -358,6 +369,32 @@ fn lines() -> Vec<Line> {
 }
 
 #[test]
+fn white_and_hue_are_seen_in_the_report() {
+    use Seen::{Other, Satisfied};
+    let on = |more: Value| {
+        let mut shown = json!({"state": "on"});
+        shown.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        shown
+    };
+    for (args, after, wanted) in [
+        (json!({"white": 200}), on(json!({"color_mode": "white", "brightness": 202})), Satisfied),
+        (json!({"white": 200}), on(json!({"color_mode": "rgb", "brightness": 200})), Other),
+        (json!({"white": 200}), on(json!({"color_mode": "white", "brightness": 100})), Other),
+        (
+            json!({"white": 200, "brightness_pct": 40}),
+            on(json!({"color_mode": "white", "brightness": 102})),
+            Satisfied,
+        ),
+        (json!({"hs_color": [120, 100]}), on(json!({"hs_color": [119, 98]})), Satisfied),
+        (json!({"hs_color": [120, 100]}), on(json!({"rgb_color": [255, 0, 0]})), Other),
+    ] {
+        let action = action("light.a", Verb::TurnOn, args);
+        let goal = Goal::of(&action, &entity(&action), &State::default(), ConfirmHint::default());
+        assert_eq!(seen(&goal, &after), wanted, "{action} {after}");
+    }
+}
+
+#[test]
 fn every_verb_has_its_goal() {
     let mut shown: Vec<Verb> = Vec::new();
     for (id, verb, args, before, after, wanted) in lines() {
@@ -380,6 +417,7 @@ fn every_verb_has_its_goal() {
         ("media_player.a", Verb::NextTrack),
         ("media_player.a", Verb::PreviousTrack),
         ("vacuum.a", Verb::Locate),
+        ("vacuum.a", Verb::SendCommand),
     ];
     for (id, verb) in unseen {
         let action = action(id, verb, json!({}));

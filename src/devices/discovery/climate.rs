@@ -45,6 +45,7 @@ struct Climate {
     fan_modes: Vec<String>,
     swing: Option<Command>,
     swing_modes: Vec<String>,
+    swing_horizontal: Option<Command>,
     swing_horizontal_modes: Vec<String>,
     preset: Option<Command>,
     presets: Vec<String>,
@@ -117,6 +118,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         fan_modes: list("fan_modes", &["auto", "low", "medium", "high"])?,
         swing: of("swing_mode")?,
         swing_modes: list("swing_modes", &["on", "off"])?,
+        swing_horizontal: of("swing_horizontal_mode")?,
         swing_horizontal_modes: list("swing_horizontal_modes", &["on", "off"])?,
         preset: of("preset_mode")?,
         presets,
@@ -152,6 +154,7 @@ fn humidity_range(fields: Fields<'_>) -> Result<(f64, f64), Refusal> {
 }
 
 impl Climate {
+    /// What Home Assistant shows of a thermostat that has not reported yet.
     fn initial(&self, fields: Fields<'_>) -> Result<Update, Refusal> {
         let mut initial = Update::default();
         if !self.presets.is_empty() {
@@ -169,8 +172,8 @@ impl Climate {
         assume(Field::High, range, attr::TARGET_TEMP_HIGH, start.into());
         assume(Field::FanMode, self.fan.is_some(), attr::FAN_MODE, "low".into());
         assume(Field::SwingMode, self.swing.is_some(), attr::SWING_MODE, "off".into());
-        let horizontal = fields.has("swing_horizontal_mode_command_topic");
-        assume(Field::SwingHorizontal, horizontal, "swing_horizontal_mode", "off".into());
+        let horizontal = self.swing_horizontal.is_some();
+        assume(Field::SwingHorizontal, horizontal, attr::SWING_HORIZONTAL_MODE, "off".into());
         if self.assumes(Field::Mode) {
             initial.value = Some(Some("off".into()));
         }
@@ -228,6 +231,10 @@ impl Climate {
         }
         if self.swing.is_some() {
             actions.push(ActionSpec::new(Verb::SetSwingMode).with(choice(Arg::SwingMode, &self.swing_modes)));
+        }
+        if self.swing_horizontal.is_some() {
+            let modes = choice(Arg::SwingHorizontalMode, &self.swing_horizontal_modes);
+            actions.push(ActionSpec::new(Verb::SetSwingHorizontalMode).with(modes));
         }
         if self.preset.is_some() && !self.presets.is_empty() {
             let mut presets = words(&["none"]);
@@ -293,7 +300,7 @@ impl Component for Climate {
             Field::FanMode => word(attr::FAN_MODE, text, &self.fan_modes, view)?,
             Field::SwingMode => word(attr::SWING_MODE, text, &self.swing_modes, view)?,
             Field::SwingHorizontal => {
-                word("swing_horizontal_mode", text, &self.swing_horizontal_modes, view)?
+                word(attr::SWING_HORIZONTAL_MODE, text, &self.swing_horizontal_modes, view)?
             }
             Field::Preset => match text {
                 "" => {}
@@ -342,6 +349,9 @@ impl Component for Climate {
             }
             Verb::SetFanMode => send(&self.fan, text(Arg::FanMode)?, out),
             Verb::SetSwingMode => send(&self.swing, text(Arg::SwingMode)?, out),
+            Verb::SetSwingHorizontalMode => {
+                send(&self.swing_horizontal, text(Arg::SwingHorizontalMode)?, out)
+            }
             Verb::SetPresetMode => send(&self.preset, text(Arg::PresetMode)?, out),
             Verb::SetHumidity => match (&self.humidity, number(Arg::Humidity)) {
                 (Some(command), Some(humidity)) => out.send(command, humidity as i64, &[]),
@@ -371,6 +381,7 @@ impl Component for Climate {
         let words = [
             (Arg::FanMode, attr::FAN_MODE, Field::FanMode),
             (Arg::SwingMode, attr::SWING_MODE, Field::SwingMode),
+            (Arg::SwingHorizontalMode, attr::SWING_HORIZONTAL_MODE, Field::SwingHorizontal),
             (Arg::PresetMode, attr::PRESET_MODE, Field::Preset),
         ];
         for (arg, name, field) in words {

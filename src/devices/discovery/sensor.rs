@@ -4,7 +4,7 @@ use super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, Read, U
 use super::fields::{Fields, Refusal};
 use super::sensor_units::units;
 use crate::devices::codec::{EncodeError, Fault};
-use crate::home::{Action, Update};
+use crate::home::{Action, Update, attr};
 
 /// Longest state that Home Assistant keeps.
 pub(super) const MAX_STATE: usize = 255;
@@ -18,6 +18,13 @@ enum Kind {
     Date,
     Enum(Vec<String>),
     Text,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Value,
+    /// When a total was last set back.
+    LastReset,
 }
 
 struct Sensor {
@@ -53,14 +60,29 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         (_, None) if numeric => Kind::Number,
         (_, None) => Kind::Text,
     };
-    let read = Read::of(fields, "state_topic", "value_template", (), Undefined::Ignore)?
+    let read = Read::of(fields, "state_topic", "value_template", Field::Value, Undefined::Ignore)?
         .ok_or_else(|| Refusal::Missing("state_topic".into()))?;
     Ok(Built {
-        codec: EntityCodec::shared(common, vec![Some(read)], Sensor { kind }),
+        codec: EntityCodec::shared(common, vec![Some(read), last_reset(fields)?], Sensor { kind }),
         actions: Vec::new(),
         reports_state: true,
         initial: Update::default(),
     })
+}
+
+/// The read of the time at which a total was last set back; Home Assistant takes it of totals only.
+fn last_reset(fields: Fields<'_>) -> Result<Option<Read<Field>>, Refusal> {
+    const KEY: &str = "last_reset_value_template";
+    if !fields.has(KEY) {
+        return Ok(None);
+    }
+    match fields.nullable("state_class")?.flatten().as_deref() {
+        Some("total") => Read::of(fields, "state_topic", KEY, Field::LastReset, Undefined::Ignore),
+        other => Err(Refusal::Conflict(format!(
+            "{KEY} belongs to sensors of state class total, not {}",
+            other.unwrap_or("none")
+        ))),
+    }
 }
 
 const STATE_CLASSES: &[&str] = &["measurement", "measurement_angle", "total", "total_increasing"];
@@ -80,6 +102,9 @@ fn check_class(
         && !STATE_CLASSES.contains(&state_class.as_str())
     {
         return wrong("state_class", state_class, &STATE_CLASSES.join(", "));
+    }
+    if state_class.as_deref() == Some("measurement_angle") && unit != Some("°") {
+        return wrong("unit_of_measurement", unit.unwrap_or("none"), "° with state class measurement_angle");
     }
     let worded = matches!(class, Some("timestamp" | "date" | "enum"));
     if let Some(unit) = unit.filter(|_| worded) {
@@ -104,7 +129,7 @@ fn finite(text: &str) -> Option<bool> {
 }
 
 impl Component for Sensor {
-    type Field = ();
+    type Field = Field;
 
     fn is_report(&self, fault: &Fault) -> bool {
         match fault {
@@ -115,7 +140,28 @@ impl Component for Sensor {
         }
     }
 
-    fn apply(&self, (): (), text: &str, view: &mut View<'_, '_>) -> Result<(), Fault> {
+    fn apply(&self, field: Field, text: &str, view: &mut View<'_, '_>) -> Result<(), Fault> {
+        match field {
+            Field::Value => self.measure(text, view),
+            Field::LastReset => {
+                if !text.is_empty() {
+                    let at = local_moment(text)
+                        .ok_or_else(|| bad(attr::LAST_RESET, text, "a date with a time in ISO 8601"))?;
+                    view.put(attr::LAST_RESET, at);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn encode(&self, action: &Action, _: &mut Outbox<'_>) -> Result<(), EncodeError> {
+        Err(EncodeError::Unsupported(action.kind()))
+    }
+}
+
+impl Sensor {
+    /// Reads one measurement.
+    fn measure(&self, text: &str, view: &mut View<'_, '_>) -> Result<(), Fault> {
         if text == "None" || text.chars().count() > MAX_STATE {
             view.set_unknown();
             return Ok(());
@@ -154,10 +200,6 @@ impl Component for Sensor {
         }
         Ok(())
     }
-
-    fn encode(&self, action: &Action, _: &mut Outbox<'_>) -> Result<(), EncodeError> {
-        Err(EncodeError::Unsupported(action.kind()))
-    }
 }
 
 /// Degrees Celsius of degrees Fahrenheit, with the fifteen digits that a float surely has.
@@ -179,6 +221,17 @@ pub(super) fn moment(text: &str) -> Option<chrono::DateTime<chrono::FixedOffset>
         None => text.to_owned(),
     };
     TIMES.iter().find_map(|form| chrono::DateTime::parse_from_str(&text, &format!("{form}%z")).ok())
+}
+
+/// A date with a time as Home Assistant shows it: with the offset that it came with, or with none.
+fn local_moment(text: &str) -> Option<String> {
+    match moment(text) {
+        Some(at) => Some(at.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, false)),
+        None => TIMES
+            .iter()
+            .find_map(|form| chrono::NaiveDateTime::parse_from_str(text, form).ok())
+            .map(|at| at.format("%Y-%m-%dT%H:%M:%S%.f").to_string()),
+    }
 }
 
 fn is_naive_time(text: &str) -> bool {

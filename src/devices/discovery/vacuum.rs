@@ -19,12 +19,17 @@ const VERBS: &[(Verb, &str, &str, &str)] = &[
     (Verb::Locate, "locate", "payload_locate", "locate"),
 ];
 
+/// Most characters of a command in the device's own language, and of its parameters.
+const MAX_COMMAND: usize = 255;
+const MAX_PARAMS: usize = 1000;
+
 const DEFAULT_FEATURES: &[&str] = &["start", "stop", "return_home", "clean_spot"];
 
 struct Vacuum {
     command: Option<String>,
     payloads: Vec<(Verb, String)>,
     fan_speed: Option<String>,
+    send_command: Option<String>,
 }
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
@@ -49,7 +54,14 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         let speed = ArgSpec::required(Arg::FanSpeed, ArgKind::Choice(speeds));
         actions.push(ActionSpec::new(Verb::SetFanSpeed).with(speed));
     }
-    let component = Vacuum { command, payloads, fan_speed };
+    let send_command = fields.publish("send_command_topic")?.filter(|_| has("send_command"));
+    if send_command.is_some() {
+        let text = |max_chars| ArgKind::Text { max_chars };
+        let command = ArgSpec::required(Arg::Command, text(MAX_COMMAND));
+        let params = ArgSpec::optional(Arg::Params, text(MAX_PARAMS));
+        actions.push(ActionSpec::new(Verb::SendCommand).with(command).with(params));
+    }
+    let component = Vacuum { command, payloads, fan_speed, send_command };
     Ok(Built {
         codec: EntityCodec::shared(common, vec![read], component),
         actions,
@@ -90,6 +102,10 @@ impl Component for Vacuum {
             out.raw(topic, speed.clone());
             return Ok(());
         }
+        if let (Verb::SendCommand, Some(topic)) = (action.verb, &self.send_command) {
+            out.raw(topic, own_command(action)?);
+            return Ok(());
+        }
         let payload = self.payloads.iter().find(|(verb, _)| *verb == action.verb);
         match (&self.command, payload) {
             (Some(topic), Some((_, payload))) => {
@@ -99,4 +115,18 @@ impl Component for Vacuum {
             _ => Err(EncodeError::Unsupported(action.kind())),
         }
     }
+}
+
+/// A command in the device's own language: its word, or with parameters one JSON object of both.
+fn own_command(action: &Action) -> Result<String, EncodeError> {
+    let text = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_text);
+    let command = text(Arg::Command).ok_or_else(|| EncodeError::Unsupported(action.kind()))?;
+    let Some(params) = text(Arg::Params) else { return Ok(command.to_owned()) };
+    let wrong =
+        |error| EncodeError::Argument(format!("params is no JSON object such as {{\"zone\": 1}}: {error}"));
+    let params: serde_json::Map<String, Value> = serde_json::from_str(params).map_err(wrong)?;
+    let mut message = serde_json::Map::new();
+    message.insert("command".to_owned(), command.into());
+    message.extend(params);
+    Ok(Value::Object(message).to_string())
 }

@@ -49,6 +49,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         assumes_mode: optimistic || !reports,
         assumes_temperature: optimistic || !reports_temperature,
     };
+    let modes = || ArgKind::Choice(component.modes.clone());
     let mut actions = Vec::new();
     if component.power.is_some() {
         actions.push(ActionSpec::new(Verb::TurnOn));
@@ -56,11 +57,14 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     }
     if component.temperature.is_some() {
         let kind = ArgKind::Number { min, max, step };
-        actions.push(ActionSpec::new(Verb::SetTemperature).with(ArgSpec::required(Arg::Temperature, kind)));
+        let mut set = ActionSpec::new(Verb::SetTemperature).with(ArgSpec::required(Arg::Temperature, kind));
+        if component.mode.is_some() {
+            set = set.with(ArgSpec::optional(Arg::Mode, modes()));
+        }
+        actions.push(set);
     }
     if component.mode.is_some() {
-        let kind = ArgKind::Choice(component.modes.clone());
-        actions.push(ActionSpec::new(Verb::SetMode).with(ArgSpec::required(Arg::Mode, kind)));
+        actions.push(ActionSpec::new(Verb::SetMode).with(ArgSpec::required(Arg::Mode, modes())));
     }
     let mut initial = Update::default();
     if component.assumes_mode {
@@ -97,33 +101,37 @@ impl Component for WaterHeater {
     }
 
     fn encode(&self, action: &Action, out: &mut Outbox<'_>) -> Result<(), EncodeError> {
-        match (action.verb, &self.power, &self.temperature, &self.mode) {
-            (Verb::TurnOn, Some(power), ..) => out.send(power, self.payload_on.as_str(), &[]),
-            (Verb::TurnOff, Some(power), ..) => out.send(power, self.payload_off.as_str(), &[]),
-            (Verb::SetTemperature, _, Some(command), _) => {
-                let celsius = action.args.get(&Arg::Temperature).and_then(ArgValue::as_number).unwrap_or(0.0);
-                out.send(command, self.thermometer.device(celsius), &[])
-            }
-            (Verb::SetMode, _, _, Some(command)) => {
-                let mode = action.args.get(&Arg::Mode).and_then(ArgValue::as_text).unwrap_or_default();
-                out.send(command, mode, &[])
-            }
-            _ => Err(EncodeError::Unsupported(action.kind())),
+        match (action.verb, &self.power) {
+            (Verb::TurnOn, Some(power)) => return out.send(power, self.payload_on.as_str(), &[]),
+            (Verb::TurnOff, Some(power)) => return out.send(power, self.payload_off.as_str(), &[]),
+            _ => {}
         }
+        // The mode goes first: in another mode the heater may have another target.
+        if let (Some(mode), Some(command)) = (asked_mode(action), &self.mode) {
+            out.send(command, mode, &[])?;
+        }
+        if let (Some(celsius), Some(command)) = (asked_celsius(action), &self.temperature) {
+            out.send(command, self.thermometer.device(celsius), &[])?;
+        }
+        Ok(())
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
-        match (action.verb, action.args.get(&Arg::Mode), action.args.get(&Arg::Temperature)) {
-            (Verb::SetMode, Some(ArgValue::Text(mode)), _) if self.assumes_mode => mode_update(mode),
-            (Verb::SetTemperature, _, Some(ArgValue::Number(celsius))) if self.assumes_temperature => {
-                Update {
-                    attributes: vec![(attr::TEMPERATURE.into(), Some((*celsius).into()))],
-                    ..Update::default()
-                }
-            }
-            _ => Update::default(),
+        let mode = asked_mode(action).filter(|_| self.assumes_mode);
+        let mut update = mode.map_or_else(Update::default, mode_update);
+        if let Some(celsius) = asked_celsius(action).filter(|_| self.assumes_temperature) {
+            update.attributes.push((attr::TEMPERATURE.into(), Some(celsius.into())));
         }
+        update
     }
+}
+
+fn asked_mode(action: &Action) -> Option<&str> {
+    action.args.get(&Arg::Mode).and_then(ArgValue::as_text)
+}
+
+fn asked_celsius(action: &Action) -> Option<f64> {
+    action.args.get(&Arg::Temperature).and_then(ArgValue::as_number)
 }
 
 /// The mode is the state, and an attribute.

@@ -117,6 +117,7 @@ pub(super) fn healthy(device: &Device, verb: Verb, args: &Args, open_zones: &[St
         | Verb::SetHvacMode
         | Verb::SetFanMode
         | Verb::SetSwingMode
+        | Verb::SetSwingHorizontalMode
         | Verb::SetPresetMode
         | Verb::SetHumidity
         | Verb::SetMode
@@ -140,6 +141,7 @@ pub(super) fn healthy(device: &Device, verb: Verb, args: &Args, open_zones: &[St
         | Verb::CleanSpot
         | Verb::Locate
         | Verb::SetFanSpeed
+        | Verb::SendCommand
         | Verb::StartMowing
         | Verb::SetValue
         | Verb::SelectOption
@@ -264,7 +266,9 @@ fn effect(device: &Device, arg: Arg, given: &ArgValue) -> Effect {
         Arg::RgbColor => Effect::Attribute(attr::RGB_COLOR, as_value),
         Arg::RgbwColor => Effect::Attribute(attr::RGBW_COLOR, as_value),
         Arg::RgbwwColor => Effect::Attribute(attr::RGBWW_COLOR, as_value),
+        Arg::HsColor => Effect::Attribute(attr::HS_COLOR, as_value),
         Arg::XyColor => Effect::Attribute(attr::XY_COLOR, as_value),
+        Arg::White => Effect::Attribute(attr::BRIGHTNESS, as_value),
         Arg::Effect => Effect::Attribute(attr::EFFECT, as_value),
         Arg::Position => Effect::Attribute(attr::CURRENT_POSITION, as_value),
         Arg::TiltPosition => Effect::Attribute(attr::CURRENT_TILT_POSITION, as_value),
@@ -273,6 +277,7 @@ fn effect(device: &Device, arg: Arg, given: &ArgValue) -> Effect {
         Arg::TargetTempHigh => Effect::Attribute(attr::TARGET_TEMP_HIGH, as_value),
         Arg::FanMode => Effect::Attribute(attr::FAN_MODE, as_value),
         Arg::SwingMode => Effect::Attribute(attr::SWING_MODE, as_value),
+        Arg::SwingHorizontalMode => Effect::Attribute(attr::SWING_HORIZONTAL_MODE, as_value),
         Arg::PresetMode => Effect::Attribute(attr::PRESET_MODE, as_value),
         Arg::Humidity => Effect::Attribute(attr::HUMIDITY, as_value),
         Arg::Percentage => Effect::Attribute(attr::PERCENTAGE, as_value),
@@ -283,9 +288,15 @@ fn effect(device: &Device, arg: Arg, given: &ArgValue) -> Effect {
         Arg::FanSpeed => Effect::Attribute(attr::FAN_SPEED, as_value),
         Arg::Mode if device.domain != Domain::WaterHeater => Effect::Attribute(attr::MODE, as_value),
         Arg::HvacMode | Arg::Mode | Arg::Value | Arg::Option => Effect::Value(plain()),
-        Arg::Flash | Arg::Transition | Arg::Tone | Arg::Duration | Arg::Code | Arg::Item | Arg::Message => {
-            Effect::None
-        }
+        Arg::Flash
+        | Arg::Transition
+        | Arg::Tone
+        | Arg::Duration
+        | Arg::Code
+        | Arg::Item
+        | Arg::Message
+        | Arg::Command
+        | Arg::Params => Effect::None,
     }
 }
 

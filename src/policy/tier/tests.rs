@@ -49,6 +49,7 @@ fn lines() -> Vec<Line> {
         ("fan.a", "", "Fan", Verb::TurnOn, none(), "", Act, "comfort"),
         ("media_player.a", "tv", "TV", Verb::Play, none(), "", Act, "comfort"),
         ("vacuum.a", "", "Robot", Verb::Start, none(), "", Act, "comfort"),
+        ("vacuum.a", "", "Robot", Verb::SendCommand, none(), "", Ask, "vacuum.command"),
         ("humidifier.a", "", "Mist", Verb::SetHumidity, none(), "", Act, "comfort"),
         ("light.a", "", "Garage door light", Verb::TurnOn, none(), "", Act, "comfort"),
         ("lock.a", "", "Front", Verb::Lock, none(), "", Act, "lock.lock"),

@@ -63,6 +63,99 @@ fn locks_alarm_panels_and_robots() {
     );
 }
 
+/// What is sent must be readable for the door, which looks at it.
+#[test]
+fn bytes_that_are_text_go_out_as_text() {
+    run(
+        "switch",
+        json!({"cmd_t": "cmnd/x/Backlog", "pl_on": r"b'Res\x65t 1'", "pl_off": "off"}),
+        &[Do("turn_on", nothing(), &[("cmnd/x/Backlog", "Reset 1")], "on", nothing())],
+    );
+}
+
+#[test]
+fn a_vacuum_takes_commands_of_its_own_language() {
+    let robot =
+        json!({"cmd_t": "c", "stat_t": "s", "send_cmd_t": "own", "sup_feat": ["start", "send_command"]});
+    run(
+        "vacuum",
+        robot,
+        &[
+            Do("send_command", json!({"command": "44 FE 93"}), &[("own", "44 FE 93")], "unknown", nothing()),
+            Do(
+                "send_command",
+                json!({"command": "go", "params": r#"{"zone":[1,2],"a":"b"}"#}),
+                &[("own", r#"{"command":"go","zone":[1,2],"a":"b"}"#)],
+                "unknown",
+                nothing(),
+            ),
+            Do("send_command", json!({"command": "go", "params": "zone 1"}), &[], "unknown", nothing()),
+        ],
+    );
+}
+
+#[test]
+fn lights_shine_white() {
+    let white = |level: i64| json!({"white": level});
+    let topics = json!({"cmd_t": "c", "whit_cmd_t": "w", "whit_scl": 100, "rgb_cmd_t": "rgb",
+        "on_cmd_type": "brightness", "bri_cmd_t": "b"});
+    let shines = |level: i64| json!({"brightness": level, "color_mode": "white"});
+    run(
+        "light",
+        topics,
+        &[
+            Do("turn_on", white(1), &[("w", "0")], "on", shines(1)),
+            Do("turn_on", white(128), &[("w", "50")], "on", shines(128)),
+            Do("turn_on", json!({"white": 10, "brightness_pct": 100}), &[("w", "100")], "on", shines(255)),
+        ],
+    );
+    run(
+        "light",
+        json!({"schema": "json", "cmd_t": "c", "sup_clrm": ["white", "rgb"], "whit_scl": 100}),
+        &[
+            Do("turn_on", white(1), &[("c", r#"{"state":"ON","white":1}"#)], "on", shines(1)),
+            Do("turn_on", white(255), &[("c", r#"{"state":"ON","white":100}"#)], "on", shines(255)),
+        ],
+    );
+}
+
+#[test]
+fn lights_take_hue_and_saturation() {
+    run(
+        "light",
+        json!({"cmd_t": "c", "hs_cmd_t": "hs"}),
+        &[Do(
+            "turn_on",
+            json!({"hs_color": [300.5, 60]}),
+            &[("hs", "300.5,60.0"), ("c", "ON")],
+            "on",
+            json!({"hs_color": [300.5, 60.0]}),
+        )],
+    );
+}
+
+#[test]
+fn totals_say_when_they_were_set_back() {
+    let meter = json!({"stat_t": "s", "stat_cla": "total", "val_tpl": "{{ value_json.kwh }}",
+        "lrst_val_tpl": "{{ value_json.since }}"});
+    let since = |at: &str| json!({"last_reset": at});
+    run(
+        "sensor",
+        meter,
+        &[
+            Recv(
+                "s",
+                r#"{"kwh":1.5,"since":"2026-11-30T00:00:00+01:00"}"#,
+                "1.5",
+                since("2026-11-30T00:00:00+01:00"),
+            ),
+            Recv("s", r#"{"kwh":2,"since":""}"#, "2", since("2026-11-30T00:00:00+01:00")),
+            Recv("s", r#"{"kwh":3,"since":"yesterday"}"#, "3", since("2026-11-30T00:00:00+01:00")),
+            Recv("s", r#"{"kwh":0,"since":"2026-12-01T00:00:00"}"#, "0", since("2026-12-01T00:00:00")),
+        ],
+    );
+}
+
 #[test]
 fn covers_and_valves_open_close_and_stop() {
     run(

@@ -15,7 +15,9 @@ pub fn air() -> Vec<Case> {
                 "temp_step": 0.5, "fan_mode_cmd_t": "thermostat/fan/set", "fan_mode_stat_t": "thermostat/fan",
                 "fan_modes": ["auto", "high"], "pr_mode_cmd_t": "thermostat/preset/set",
                 "pr_mode_stat_t": "thermostat/preset", "pr_modes": ["eco"], "swing_mode_cmd_t": "thermostat/swing/set",
-                "swing_mode_stat_t": "thermostat/swing", "swing_modes": ["on", "off"]}),
+                "swing_mode_stat_t": "thermostat/swing", "swing_modes": ["on", "off"],
+                "swing_h_mode_cmd_t": "thermostat/swing_h/set", "swing_h_mode_stat_t": "thermostat/swing_h",
+                "swing_h_modes": ["left", "right"]}),
             before: vec![("thermostat/mode", "heat"), ("thermostat/temp", "20")],
             steps: vec![
                 step(
@@ -53,6 +55,13 @@ pub fn air() -> Vec<Case> {
                     &[("thermostat/swing", "on")],
                     json!({"swing_mode": "on"}),
                 ),
+                step(
+                    Verb::SetSwingHorizontalMode,
+                    &[(Arg::SwingHorizontalMode, text("left"))],
+                    &[("thermostat/swing_h/set", "left")],
+                    &[("thermostat/swing_h", "left")],
+                    json!({"swing_horizontal_mode": "left"}),
+                ),
             ],
         },
         Case {
@@ -61,13 +70,22 @@ pub fn air() -> Vec<Case> {
             config: json!({"modes": ["off", "eco"], "mode_cmd_t": "boiler/mode/set", "mode_stat_t": "boiler/mode",
                 "temp_cmd_t": "boiler/temp/set", "temp_stat_t": "boiler/temp", "min_temp": 30, "max_temp": 60}),
             before: vec![("boiler/mode", "eco"), ("boiler/temp", "50")],
-            steps: vec![step(
-                Verb::SetTemperature,
-                &[(Arg::Temperature, number(45.0))],
-                &[("boiler/temp/set", "45.0")],
-                &[("boiler/temp", "45")],
-                json!({"state": "eco", "temperature": 45}),
-            )],
+            steps: vec![
+                step(
+                    Verb::SetTemperature,
+                    &[(Arg::Temperature, number(45.0))],
+                    &[("boiler/temp/set", "45.0")],
+                    &[("boiler/temp", "45")],
+                    json!({"state": "eco", "temperature": 45}),
+                ),
+                step(
+                    Verb::SetTemperature,
+                    &[(Arg::Temperature, number(40.0)), (Arg::Mode, text("off"))],
+                    &[("boiler/mode/set", "off"), ("boiler/temp/set", "40.0")],
+                    &[("boiler/mode", "off"), ("boiler/temp", "40")],
+                    json!({"state": "off", "temperature": 40}),
+                ),
+            ],
         },
         Case {
             component: "fan",

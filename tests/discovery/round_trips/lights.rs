@@ -52,12 +52,38 @@ pub fn lights() -> Vec<Case> {
             name: "hue",
             config: json!({"cmd_t": "hue/set", "stat_t": "hue", "hs_cmd_t": "hue/hs/set", "hs_stat_t": "hue/hs"}),
             before: vec![("hue", "ON")],
+            steps: vec![
+                step(
+                    Verb::TurnOn,
+                    &[(Arg::RgbColor, ArgValue::Rgb([0, 0, 255]))],
+                    &[("hue/hs/set", "240.0,100.0"), ("hue/set", "ON")],
+                    &[("hue/hs", "240,100"), ("hue", "ON")],
+                    json!({"state": "on", "hs_color": [240, 100]}),
+                ),
+                step(
+                    Verb::TurnOn,
+                    &[(Arg::HsColor, numbers(&[30.0, 80.0]))],
+                    &[("hue/hs/set", "30.0,80.0"), ("hue/set", "ON")],
+                    &[("hue/hs", "30,80"), ("hue", "ON")],
+                    json!({"state": "on", "hs_color": [30, 80]}),
+                ),
+            ],
+        },
+        Case {
+            component: "light",
+            name: "strip",
+            config: json!({"schema": "json", "cmd_t": "strip/set", "stat_t": "strip", "brightness": true,
+                "sup_clrm": ["rgb", "white"]}),
+            before: vec![(
+                "strip",
+                r#"{"state":"ON","color_mode":"rgb","color":{"r":255,"g":0,"b":0},"brightness":200}"#,
+            )],
             steps: vec![step(
                 Verb::TurnOn,
-                &[(Arg::RgbColor, ArgValue::Rgb([0, 0, 255]))],
-                &[("hue/hs/set", "240.0,100.0"), ("hue/set", "ON")],
-                &[("hue/hs", "240,100"), ("hue", "ON")],
-                json!({"state": "on", "hs_color": [240, 100]}),
+                &[(Arg::White, number(200.0))],
+                &[("strip/set", r#"{"state":"ON","white":200}"#)],
+                &[("strip", r#"{"state":"ON","color_mode":"white","brightness":200}"#)],
+                json!({"state": "on", "color_mode": "white", "brightness": 200}),
             )],
         },
         Case {

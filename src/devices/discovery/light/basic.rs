@@ -7,7 +7,7 @@ use super::super::fields::{Command, Fields, Refusal};
 use super::basic_field::{Field, assumed, field, modes, reads};
 use super::color::{Color, Mode, round};
 use super::memory::{Memory, Reported};
-use super::{Abilities, Whites, Wish, brightness_out, brightness_scale, effects};
+use super::{Abilities, Whites, Wish, brightness_out, effects, scale};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::devices::template::{Value as Engine, python_float};
 use crate::home::{Action, State, Update};
@@ -29,6 +29,7 @@ struct BasicLight {
     brightness: Option<Command>,
     color_temp: Option<Command>,
     effect: Option<Command>,
+    white: Option<Command>,
     hs: Option<Command>,
     rgb: Option<Command>,
     rgbw: Option<Command>,
@@ -37,6 +38,7 @@ struct BasicLight {
     modes: Vec<Mode>,
     whites: Whites,
     scale: f64,
+    white_scale: f64,
     /// Whether brightness comes on a topic of its own; else it is the brightest part of the colour.
     reports_brightness: bool,
     reports_mode: bool,
@@ -54,8 +56,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         |name: &str| fields.command(&format!("{name}_command_topic"), &format!("{name}_command_template"));
     let reads = reads(fields)?;
     let reports = |field| reads.iter().flatten().any(|read| read.field == field);
-    fields.publish("white_command_topic")?;
     let (brightness, color_temp, effect) = (of("brightness")?, of("color_temp")?, of("effect")?);
+    let white = fields.publish("white_command_topic")?.map(|topic| Command { topic, template: None });
     let (hs, rgb, rgbw, rgbww, xy) = (of("hs")?, of("rgb")?, of("rgbw")?, of("rgbww")?, of("xy")?);
     let modes = modes(fields);
     let only = match modes.as_slice() {
@@ -85,7 +87,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         command,
         payload_on: fields.text_or("payload_on", "ON")?,
         payload_off: fields.text_or("payload_off", "OFF")?,
-        scale: brightness_scale(fields)?,
+        scale: scale(fields, "brightness_scale")?,
+        white_scale: scale(fields, "white_scale")?,
         reports_brightness: reports(Field::Brightness),
         reports_mode: reports(Field::Mode),
         assumed,
@@ -93,6 +96,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         brightness,
         color_temp,
         effect,
+        white,
         hs,
         rgb,
         rgbw,
@@ -255,7 +259,7 @@ impl BasicLight {
         let mut brightness = wish.brightness;
         match self.on_command {
             OnCommand::First => out.raw(&self.command.topic, self.payload_on.clone()),
-            OnCommand::Brightness if brightness.is_none() => {
+            OnCommand::Brightness if brightness.is_none() && wish.white.is_none() => {
                 brightness = Some(memory.brightness.unwrap_or(255.0));
             }
             OnCommand::Brightness | OnCommand::Last => {}
@@ -286,6 +290,9 @@ impl BasicLight {
         }
         if let (Some(effect), Some(command)) = (&wish.effect, &self.effect) {
             out.send(command, effect.as_str(), &[])?;
+        }
+        if let (Some(white), Some(command)) = (wish.white, &self.white) {
+            out.send(command, round(white * self.white_scale / 255.0) as i64, &[])?;
         }
         if self.on_command == OnCommand::Last {
             out.raw(&self.command.topic, self.payload_on.clone());
@@ -327,14 +334,17 @@ impl Component for BasicLight {
         let Ok(wish) = Wish::of(action, &self.modes, &memory) else { return Update::default() };
         let assumes = |field| self.assumed.contains(&field);
         let mut brightness = wish.brightness;
-        if wish.on && self.on_command == OnCommand::Brightness {
+        if wish.on && wish.white.is_none() && self.on_command == OnCommand::Brightness {
             brightness = brightness.or(memory.brightness).or(Some(255.0));
         }
         if assumes(Field::State) {
             memory.report_on(Some(wish.on));
         }
-        if let Some(brightness) = brightness.filter(|_| assumes(Field::Brightness)) {
+        if let Some(brightness) = brightness.or(wish.white).filter(|_| assumes(Field::Brightness)) {
             memory.report_brightness(Some(brightness));
+            if wish.white.is_some() && assumes(Field::Mode) {
+                memory.report_mode(Mode::White);
+            }
         }
         if let Some(color) = wish.color.filter(|color| assumes(field(*color))) {
             memory.report_color(Some(color));

@@ -8,9 +8,7 @@ use super::super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, 
 use super::super::fields::{Command, Fields, Refusal, number_of};
 use super::color::{Color, Mode, round};
 use super::memory::{Memory, dims};
-use super::{
-    Abilities, Whites, Wish, brightness_in, brightness_out, brightness_scale, effects, plain_number,
-};
+use super::{Abilities, Whites, Wish, brightness_in, brightness_out, effects, plain_number, scale};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::home::{Action, State, Update};
 
@@ -21,6 +19,7 @@ struct JsonLight {
     /// Whether brightness is a value of its own; else it is part of the colour.
     brightness: bool,
     scale: f64,
+    white_scale: f64,
     effects: bool,
     /// Seconds of a short and a long flash.
     flash: [f64; 2],
@@ -56,7 +55,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         command,
         whites,
         brightness,
-        scale: brightness_scale(fields)?,
+        scale: scale(fields, "brightness_scale")?,
+        white_scale: scale(fields, "white_scale")?,
         effects: any_effect,
         flash: [fields.number_or("flash_time_short", 2.0)?, fields.number_or("flash_time_long", 10.0)?],
         optimistic: !reports || fields.flag("optimistic", false)?,
@@ -254,6 +254,9 @@ impl Component for JsonLight {
         }
         if let Some(effect) = wish.effect {
             message.insert("effect".into(), Value::from(effect));
+        }
+        if let Some(white) = wish.white {
+            message.insert("white".into(), Value::from(brightness_out(white, self.white_scale) as i64));
         }
         let text = Value::Object(message).to_string();
         out.raw(&self.command.topic, text);

@@ -42,6 +42,8 @@ pub(super) struct Wish {
     /// In a mode that the light has.
     pub color: Option<Color>,
     pub effect: Option<String>,
+    /// The white light alone, 1–255: it takes the place of brightness and colour.
+    pub white: Option<f64>,
     pub transition: Option<f64>,
     /// `short` or `long`.
     pub flash: Option<String>,
@@ -52,7 +54,7 @@ impl Wish {
     pub fn of(action: &Action, modes: &[Mode], memory: &Memory) -> Result<Self, EncodeError> {
         let number = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_number);
         let transition = number(Arg::Transition);
-        let brightness = number(Arg::BrightnessPct).map(|percent| round(percent * 255.0 / 100.0));
+        let mut brightness = number(Arg::BrightnessPct).map(|percent| round(percent * 255.0 / 100.0));
         let on = match action.verb {
             Verb::TurnOn => brightness != Some(0.0),
             Verb::TurnOff => false,
@@ -63,9 +65,13 @@ impl Wish {
         }
         let text = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_text).map(str::to_owned);
         let level = brightness.or(memory.brightness).unwrap_or(255.0);
-        let color = given(action).and_then(|color| color.convert(modes, memory.whites, level));
+        let mut color = given(action).and_then(|color| color.convert(modes, memory.whites, level));
+        let white = number(Arg::White).map(|white| brightness.unwrap_or(white));
+        if white.is_some() {
+            (brightness, color) = (None, None);
+        }
         let (effect, flash) = (text(Arg::Effect), text(Arg::Flash));
-        Ok(Self { on, brightness, color, effect, transition, flash })
+        Ok(Self { on, brightness, color, effect, white, transition, flash })
     }
 }
 
@@ -77,12 +83,14 @@ fn given(action: &Action) -> Option<Color> {
     let parts = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_numbers);
     let rgbw = || Some(Color::Rgbw(parts(Arg::RgbwColor)?.try_into().ok()?));
     let rgbww = || Some(Color::Rgbww(parts(Arg::RgbwwColor)?.try_into().ok()?));
-    let xy = || match parts(Arg::XyColor)? {
-        &[x, y] => Some(Color::Xy(x, y)),
+    let pair = |arg: Arg| match parts(arg)? {
+        &[one, two] => Some((one, two)),
         _ => None,
     };
+    let hs = || pair(Arg::HsColor).map(|(hue, saturation)| Color::Hs(hue, saturation));
+    let xy = || pair(Arg::XyColor).map(|(x, y)| Color::Xy(x, y));
     let kelvin = || action.args.get(&Arg::ColorTempKelvin).and_then(ArgValue::as_number).map(Color::Temp);
-    rgbw().or_else(rgbww).or_else(xy).or_else(kelvin)
+    rgbw().or_else(rgbww).or_else(hs).or_else(xy).or_else(kelvin)
 }
 
 /// Limits of white light.
@@ -152,11 +160,14 @@ impl Abilities<'_> {
             on = on.with(ArgSpec::optional(Arg::RgbColor, ArgKind::Rgb));
         }
         // What a lamp can do beyond red, green and blue is offered only where it can.
-        let channels = |count| ArgKind::Numbers { count, max: 255.0, whole: true };
+        let channels = |limits| ArgKind::Numbers { limits, whole: true };
+        let coordinates = |limits| ArgKind::Numbers { limits, whole: false };
         for (mode, arg, kind) in [
-            (Mode::Rgbw, Arg::RgbwColor, channels(4)),
-            (Mode::Rgbww, Arg::RgbwwColor, channels(5)),
-            (Mode::Xy, Arg::XyColor, ArgKind::Numbers { count: 2, max: 1.0, whole: false }),
+            (Mode::Rgbw, Arg::RgbwColor, channels(&[255.0; 4])),
+            (Mode::Rgbww, Arg::RgbwwColor, channels(&[255.0; 5])),
+            (Mode::Hs, Arg::HsColor, coordinates(&[360.0, 100.0])),
+            (Mode::Xy, Arg::XyColor, coordinates(&[1.0; 2])),
+            (Mode::White, Arg::White, ArgKind::Number { min: 1.0, max: 255.0, step: 1.0 }),
         ] {
             if self.modes.contains(&mode) {
                 on = on.with(ArgSpec::optional(arg, kind));
@@ -199,15 +210,13 @@ pub(super) fn plain_number(number: f64) -> Value {
     }
 }
 
-/// The device's value for full brightness.
-fn brightness_scale(fields: Fields<'_>) -> Result<f64, Refusal> {
-    match fields.number_or("brightness_scale", 255.0)? {
+/// The device's value for full brightness (`brightness_scale`) or full white (`white_scale`).
+fn scale(fields: Fields<'_>, key: &str) -> Result<f64, Refusal> {
+    match fields.number_or(key, 255.0)? {
         scale if scale >= 1.0 => Ok(scale),
-        scale => Err(Refusal::Wrong {
-            key: "brightness_scale".into(),
-            value: scale.to_string(),
-            expected: "at least 1".into(),
-        }),
+        scale => {
+            Err(Refusal::Wrong { key: key.into(), value: scale.to_string(), expected: "at least 1".into() })
+        }
     }
 }
 
@@ -228,6 +237,10 @@ fn assumed(wish: &Wish, memory: &mut Memory, modes: &[Mode]) -> crate::home::Upd
     if let Some(color) = wish.color {
         memory.color = Some(color);
         memory.mode = Some(color.mode());
+    }
+    if let Some(white) = wish.white {
+        memory.brightness = Some(white);
+        memory.mode = Some(Mode::White);
     }
     if let Some(effect) = &wish.effect {
         memory.effect = Some(effect.clone());
