@@ -21,6 +21,7 @@ mod discovery {
     mod round_trips;
     mod running;
     mod safety;
+    mod shelly;
     mod silence;
     mod templates;
     mod world;

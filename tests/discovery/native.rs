@@ -6,7 +6,7 @@ use super::data;
 use super::replay::payload;
 use super::world::World;
 
-fn sent(world: &World, id: &str, verb: Verb, args: &[(Arg, ArgValue)]) -> Vec<(String, String)> {
+pub fn sent(world: &World, id: &str, verb: Verb, args: &[(Arg, ArgValue)]) -> Vec<(String, String)> {
     let seen = &world.entities[&EntityId::parse(id).unwrap()];
     assert!(seen.entity.action(verb).is_some(), "{id} offers {verb}");
     let mut action = Action::new(seen.entity.id.clone(), verb);
@@ -17,7 +17,7 @@ fn sent(world: &World, id: &str, verb: Verb, args: &[(Arg, ArgValue)]) -> Vec<(S
     messages.into_iter().map(|message| (message.topic, message.payload)).collect()
 }
 
-fn shown(world: &World, id: &str) -> String {
+pub fn shown(world: &World, id: &str) -> String {
     world.entities.get(&EntityId::parse(id).unwrap()).map_or_else(|| "missing".into(), |seen| seen.shown())
 }
 
@@ -100,27 +100,6 @@ fn a_zigbee2mqtt_list_gives_entities_with_states_and_commands() {
 }
 
 #[test]
-fn a_shelly_is_known_by_its_notifications() {
-    let mut world = World::new();
-    let full = br#"{"src":"shellyplus1pm-a8032ab12345","method":"NotifyFullStatus","params":{"ts":1.0,
-        "switch:0":{"id":0,"output":false,"apower":0.0},"input:0":{"id":0,"state":false},"sys":{"uptime":3}}}"#;
-    world.message("shellyplus1pm-a8032ab12345/events/rpc", full, false);
-    world.message("shellyplus1pm-a8032ab12345/online", b"true", true);
-    let id = "switch.shellyplus1pm_a8032ab12345_switch_0";
-    let delta = br#"{"method":"NotifyStatus","params":{"switch:0":{"id":0,"output":true}}}"#;
-    world.message("shellyplus1pm-a8032ab12345/events/rpc", delta, false);
-    assert_eq!(shown(&world, id), "on");
-    let power = br#"{"method":"NotifyStatus","params":{"switch:0":{"id":0,"apower":7.5}}}"#;
-    world.message("shellyplus1pm-a8032ab12345/events/rpc", power, false);
-    assert_eq!(shown(&world, id), "on", "a message about something else says nothing about the output");
-    assert_eq!(shown(&world, "sensor.shellyplus1pm_a8032ab12345_switch_0_power"), "7.5");
-    world.message("shellyplus1pm-a8032ab12345/status/switch:0", br#"{"id":0,"output":false}"#, false);
-    assert_eq!(shown(&world, id), "off");
-    let call = r#"{"id":1,"src":"homeloop","method":"Switch.Set","params":{"id":0,"on":true}}"#;
-    assert_eq!(sent(&world, id, Verb::TurnOn, &[]), [("shellyplus1pm-a8032ab12345/rpc".into(), call.into())]);
-}
-
-#[test]
 fn a_zigbee2mqtt_device_that_is_gone_stays_so_when_its_bridge_comes_back() {
     let list = br#"[{"ieee_address":"0x2","type":"Router","friendly_name":"plug","definition":{"vendor":"V","model":"M",
         "description":"Plug","exposes":[{"type":"switch","features":[
@@ -163,7 +142,7 @@ fn recorded_lists_of_zigbee2mqtt_are_read_without_a_refusal() {
     println!("{} lists, {entities} entities", lists.len());
 }
 
-fn asked(world: &mut World, anew: bool) -> Vec<(String, String)> {
+pub fn asked(world: &mut World, anew: bool) -> Vec<(String, String)> {
     let questions = world.discovery.questions(anew);
     questions.into_iter().map(|message| (message.topic, message.payload)).collect()
 }
@@ -205,34 +184,6 @@ fn nobody_is_asked_on_a_topic_that_is_not_a_devices_own() {
         world.message("tasmota/discovery/AABBCCDDEEFF/config", config.to_string().as_bytes(), true);
         assert_eq!(asked(&mut world, false), [], "{own}");
     }
-}
-
-#[test]
-fn a_shelly_that_says_nothing_is_found_by_being_online_and_asked() {
-    let id = "shellyplus1pm-a8032ab12345";
-    let mut world = World::new();
-    world.message("porch/online", b"true", true);
-    world.message(&format!("{id}/online"), b"false", true);
-    assert_eq!(asked(&mut world, false), [], "one is no Shelly, the other is off");
-    world.message(&format!("{id}/online"), b"true", true);
-    let question = format!(r#"{{"id":1,"src":"{id}/homeloop","method":"Shelly.GetStatus"}}"#);
-    assert_eq!(asked(&mut world, false), [(format!("{id}/rpc"), question)]);
-    let answer = format!(
-        r#"{{"id":1,"src":"{id}","dst":"{id}/homeloop","result":{{"switch:0":{{"id":0,"output":true,"apower":7.5}},
-            "cover:0":{{"id":0,"state":"closed","current_pos":0}},"sys":{{"uptime":3}}}}}}"#
-    );
-    world.message(&format!("{id}/homeloop/rpc"), answer.as_bytes(), false);
-    world.message(&format!("{id}/online"), b"true", true);
-    let switch = "switch.shellyplus1pm_a8032ab12345_switch_0";
-    assert_eq!(shown(&world, switch), "on", "the answer is read as a state: {:?}", world.entities.keys());
-    assert_eq!(shown(&world, "sensor.shellyplus1pm_a8032ab12345_switch_0_power"), "7.5");
-    assert_eq!(shown(&world, "cover.shellyplus1pm_a8032ab12345_cover_0"), "closed");
-    assert_eq!(asked(&mut world, false), []);
-    // A notification of the same device announces nothing twice.
-    let more = br#"{"method":"NotifyStatus","params":{"switch:0":{"output":false},"input:0":{"id":0,"state":true}}}"#;
-    world.message(&format!("{id}/events/rpc"), more, false);
-    assert_eq!((shown(&world, switch).as_str(), world.entities.len()), ("off", 4), "{:?}", world.notes);
-    assert!(world.notes.is_empty(), "{:?}", world.notes);
 }
 
 /// The plug with these keys changed.

@@ -123,11 +123,11 @@ impl Natives {
             None => (topic.strip_suffix("/homeloop/rpc")?, true),
         };
         let json = json(payload).ok()?;
-        let status = shelly::status(&json, answered)?;
+        let status = shelly::Status::of(&json, answered)?;
         if self.shelly.len() >= MAX_DEVICES && !self.shelly.contains_key(id) {
             return None;
         }
-        let native = self.shelly.entry(id.to_owned()).or_default().told(id, status)?;
+        let native = self.shelly.entry(id.to_owned()).or_default().told(id, &status)?;
         self.questions.ask(id, vec![shelly::question(id)]);
         Some(Ok(Native { topic: Some(format!("{id}/events/rpc")), ..native }))
     }

@@ -4,39 +4,51 @@
 //! them in its answer to `Shelly.GetStatus`, which comes on `<id>/homeloop/rpc`. Commands are RPC calls on `<id>/rpc`;
 //! availability is `<id>/online`, which is retained: by that a device is found that says nothing else for now.
 
+mod lights;
+mod measured;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use self::measured::Measured;
 use super::{Native, announced, keys};
 use crate::devices::codec::Message;
 use crate::devices::discovery::message::Announced;
 
-/// The components that a device was seen to have.
-#[derive(Default)]
+/// Most components of a device that are read.
+const MAX_COMPONENTS: usize = 64;
+
+/// What a device was seen to have.
+#[derive(Default, Clone, PartialEq)]
 pub struct Device {
     components: BTreeSet<String>,
-    /// Values inside components: `switch:0.apower`.
+    /// Measured values inside components: `switch:0` and `apower`.
     values: BTreeSet<(String, &'static str)>,
+    /// It runs on a battery: most of the time it is off, and its last values are what there is.
+    sleeps: bool,
 }
 
-/// Measured values of a component: key, name, class, unit.
-const VALUES: &[(&str, &str, &str, &str)] = &[
-    ("apower", "power", "power", "W"),
-    ("voltage", "voltage", "voltage", "V"),
-    ("current", "current", "current", "A"),
-    ("tC", "temperature", "temperature", "°C"),
-    ("rh", "humidity", "humidity", "%"),
-    ("lux", "illuminance", "illuminance", "lx"),
-];
+/// The states of components in a message.
+pub struct Status<'a> {
+    components: &'a Map<String, Value>,
+    /// Whether these are all components of the device.
+    whole: bool,
+}
 
-/// The states of components in a notification, or in the answer to [`question`].
-pub fn status(json: &Value, answered: bool) -> Option<&Map<String, Value>> {
-    if answered {
-        return json.get("result")?.as_object();
+impl<'a> Status<'a> {
+    /// Reads a notification, or the answer to [`question`].
+    pub fn of(json: &'a Value, answered: bool) -> Option<Self> {
+        if answered {
+            return Some(Self { components: json.get("result")?.as_object()?, whole: true });
+        }
+        let whole = match json.get("method")?.as_str()? {
+            "NotifyFullStatus" => true,
+            "NotifyStatus" => false,
+            _ => return None,
+        };
+        Some(Self { components: json.get("params")?.as_object()?, whole })
     }
-    let method = json.get("method")?.as_str()?;
-    matches!(method, "NotifyFullStatus" | "NotifyStatus").then(|| json.get("params")?.as_object())?
 }
 
 /// Asks a device for the states of all its components. Each answers in its own tree, where it may publish on brokers
@@ -47,33 +59,49 @@ pub fn question(id: &str) -> Message {
 }
 
 impl Device {
-    /// Reads states of components; announces everything anew when a component or value is new.
-    pub fn told(&mut self, id: &str, status: &Map<String, Value>) -> Option<Native> {
-        let before = (self.components.len(), self.values.len());
-        for (name, status) in status {
+    /// Reads states of components; announces everything anew when something is new, or gone.
+    pub fn told(&mut self, id: &str, status: &Status<'_>) -> Option<Native> {
+        let before = self.clone();
+        if status.whole {
+            // A device of several profiles has other components after a change.
+            self.components.retain(|name| status.components.contains_key(name));
+            self.values.retain(|(name, _)| status.components.contains_key(name));
+        }
+        for (name, status) in status.components {
             let Some((kind, number)) = name.split_once(':') else { continue };
-            let known = matches!(
-                kind,
-                "switch" | "light" | "cover" | "input" | "temperature" | "humidity" | "illuminance" | "pm1"
-            );
-            if !known || number.parse::<u16>().is_err() || self.components.len() > 64 {
+            if number.parse::<u16>().is_err() || self.components.len() >= MAX_COMPONENTS {
                 continue;
             }
-            self.components.insert(name.clone());
-            for (key, ..) in VALUES.iter().filter(|(key, ..)| status.get(*key).is_some_and(Value::is_number))
-            {
-                self.values.insert((name.clone(), key));
+            let measured = Measured::ALL.iter().filter(|measured| measured.stands_in(status));
+            self.values.extend(measured.map(|measured| (name.clone(), measured.path)));
+            if ACTING.contains(&kind) || WARNING.iter().any(|(known, _)| *known == kind) {
+                self.components.insert(name.clone());
+            }
+            if kind == "devicepower" {
+                let plugged = status.pointer("/external/present").and_then(Value::as_bool);
+                self.sleeps = plugged.map_or(self.sleeps, |plugged| !plugged);
             }
         }
-        if before == (self.components.len(), self.values.len()) {
+        if *self == before {
             return None;
         }
         let mut items: Vec<Announced> =
             self.components.iter().filter_map(|name| component(id, name)).collect();
-        items.extend(self.values.iter().filter_map(|(name, key)| value(id, name, key)));
+        items.extend(self.values.iter().filter_map(|(name, path)| Measured::announced(id, name, path)));
+        if self.sleeps {
+            for config in items.iter_mut().filter_map(|item| item.config.as_mut()) {
+                config.retain(|key, _| !key.starts_with("availability_"));
+            }
+        }
         Some(Native::of(items))
     }
 }
+
+/// Kinds of components that can be acted on or that are on or off; see [`component`].
+const ACTING: &[&str] = &["switch", "light", "rgb", "rgbw", "cct", "rgbcct", "cover", "input"];
+
+/// Kinds of components that warn, with their device classes.
+const WARNING: &[(&str, &str)] = &[("smoke", "smoke"), ("flood", "moisture")];
 
 /// The MAC at the end of an id such as `shellyplus1-a8032ab12345`.
 pub fn mac(id: &str) -> Option<&str> {
@@ -81,12 +109,19 @@ pub fn mac(id: &str) -> Option<&str> {
     (mac.len() == 12 && mac.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(mac)
 }
 
-/// A template that reads `member` of a component from a notification, an answer or its own status topic.
-fn read(name: &str, member: &str, value: &str) -> String {
+/// A template that reads `path` of a component from a notification, an answer or its own status topic; in `value` the
+/// component is `c`.
+fn read(name: &str, path: &str, value: &str) -> String {
+    let mut known = "c is defined".to_owned();
+    for (end, _) in path.match_indices('.').chain([(path.len(), "")]) {
+        if let Some(part) = path.get(..end) {
+            known.push_str(&format!(" and c.{part} is defined"));
+        }
+    }
     format!(
         "{{% set c = value_json.params['{name}'] if value_json.params is defined \
          else value_json.result['{name}'] if value_json.result is defined else value_json %}}\
-         {{% if c is defined and c.{member} is defined %}}{value}{{% endif %}}"
+         {{% if {known} %}}{value}{{% endif %}}"
     )
 }
 
@@ -129,21 +164,8 @@ fn component(id: &str, name: &str) -> Option<Announced> {
             })));
             Some(announced("switch", &unique, config))
         }
-        "light" => {
-            config.remove("state_topic");
-            let on = format!(
-                "{{\"id\":1,\"src\":\"homeloop\",\"method\":\"Light.Set\",\"params\":{{\"id\":{number},\"on\":true\
-                 {{% if brightness is defined %}},\"brightness\":{{{{ (brightness / 2.55) | round(0) }}}}{{% endif %}}}}}}"
-            );
-            config.extend(keys(json!({
-                "schema": "template",
-                "command_topic": rpc,
-                "state_topic": states,
-                "command_on_template": on,
-                "command_off_template": on_off("Light.Set", false),
-                "state_template": read(name, "output", "{{ 'on' if c.output else 'off' }}"),
-                "brightness_template": read(name, "brightness", "{{ (c.brightness * 2.55) | round(0) }}"),
-            })));
+        "light" | "rgb" | "rgbw" | "cct" | "rgbcct" => {
+            config.extend(lights::keys_of(kind, number, name, &rpc));
             Some(announced("light", &unique, config))
         }
         "cover" => {
@@ -170,18 +192,15 @@ fn component(id: &str, name: &str) -> Option<Announced> {
             })));
             Some(announced("binary_sensor", &unique, config))
         }
-        _ => None,
+        _ => {
+            let (_, class) = WARNING.iter().find(|(known, _)| *known == kind)?;
+            config.extend(keys(json!({
+                "value_template": read(name, "alarm", "{{ c.alarm }}"),
+                "payload_on": "True",
+                "payload_off": "False",
+                "device_class": class,
+            })));
+            Some(announced("binary_sensor", &unique, config))
+        }
     }
-}
-
-fn value(id: &str, name: &str, key: &str) -> Option<Announced> {
-    let (key, label, class, unit) = VALUES.iter().find(|(known, ..)| *known == key)?;
-    let mut config = shared(id, name, &format!("{} {label}", name.replace(':', " ")));
-    config.extend(keys(json!({
-        "value_template": read(name, key, &format!("{{{{ c.{key} }}}}")),
-        "device_class": class,
-        "unit_of_measurement": unit,
-        "state_class": "measurement",
-    })));
-    Some(announced("sensor", &format!("{id}-{}-{key}", name.replace(':', "-")), config))
 }
