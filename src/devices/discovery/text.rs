@@ -1,5 +1,7 @@
 //! Text that can be set, and dates and times, which are text of a fixed form.
 
+use chrono::TimeZone;
+use chrono_tz::Tz;
 use regex::Regex;
 
 use super::entity_codec::{Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad};
@@ -9,10 +11,15 @@ use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, State, Up
 
 /// What texts are legal.
 enum Form {
-    Text { min: usize, max: usize, pattern: Option<Regex> },
+    Text {
+        min: usize,
+        max: usize,
+        pattern: Option<Regex>,
+    },
     Date,
     Time,
-    DateTime,
+    /// Times without an offset are of this zone; without one they are no times.
+    DateTime(Option<Tz>),
 }
 
 struct Text {
@@ -53,7 +60,15 @@ pub(super) fn build_time(fields: Fields<'_>, common: Common) -> Result<Built, Re
 }
 
 pub(super) fn build_date_time(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
-    build_form(fields, common, Form::DateTime, 40)
+    let zone = match fields.text("timezone")? {
+        None => None,
+        Some(name) => Some(name.parse().map_err(|_| Refusal::Wrong {
+            key: "timezone".into(),
+            value: name.clone(),
+            expected: "a zone such as Europe/Berlin".into(),
+        })?),
+    };
+    build_form(fields, common, Form::DateTime(zone), 40)
 }
 
 fn build_form(fields: Fields<'_>, common: Common, form: Form, max: usize) -> Result<Built, Refusal> {
@@ -92,11 +107,33 @@ impl Form {
                 let fits = |form| chrono::NaiveTime::parse_from_str(text, form).is_ok();
                 (!fits("%H:%M:%S") && !fits("%H:%M")).then(|| "HH:MM:SS or HH:MM".into())
             }
-            Form::DateTime => chrono::DateTime::parse_from_rfc3339(text)
-                .err()
-                .map(|_| "a time with its offset from UTC".into()),
+            Form::DateTime(zone) => moment(text, *zone).is_none().then(|| match zone {
+                Some(zone) => format!("a time with its offset from UTC, or one of {zone} without"),
+                None => "a time with its offset from UTC".into(),
+            }),
         }
     }
+
+    /// A legal text as it is shown: a time always with its offset.
+    fn shown(&self, text: &str) -> String {
+        match self {
+            Form::DateTime(Some(zone)) if chrono::DateTime::parse_from_rfc3339(text).is_err() => {
+                moment(text, Some(*zone)).map_or_else(|| text.to_owned(), |at| at.to_rfc3339())
+            }
+            Form::DateTime(_) | Form::Text { .. } | Form::Date | Form::Time => text.to_owned(),
+        }
+    }
+}
+
+/// A time with its offset from UTC, or one of `zone` without; where clocks are set back, the first of the two.
+fn moment(text: &str, zone: Option<Tz>) -> Option<chrono::DateTime<chrono::FixedOffset>> {
+    if let Ok(at) = chrono::DateTime::parse_from_rfc3339(text) {
+        return Some(at);
+    }
+    let naive = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]
+        .iter()
+        .find_map(|form| chrono::NaiveDateTime::parse_from_str(text, form).ok())?;
+    zone?.from_local_datetime(&naive).earliest().map(|at| at.fixed_offset())
 }
 
 impl Component for Text {
@@ -113,7 +150,7 @@ impl Component for Text {
         }
         match self.form.fault(text) {
             Some(expected) => return Err(bad("state", text, expected)),
-            None => view.set(text.to_owned()),
+            None => view.set(self.form.shown(text)),
         }
         Ok(())
     }

@@ -180,6 +180,20 @@ fn covers_and_valves_open_close_and_stop() {
 }
 
 #[test]
+fn times_without_an_offset_are_of_the_announced_zone() {
+    run(
+        "datetime",
+        json!({"cmd_t": "c", "stat_t": "s", "timezone": "Europe/Berlin"}),
+        &[
+            Recv("s", "2026-11-30T07:30:00", "2026-11-30T07:30:00+01:00", nothing()),
+            Recv("s", "2026-07-01 07:30", "2026-07-01T07:30:00+02:00", nothing()),
+            Recv("s", "2026-07-01T07:30:00Z", "2026-07-01T07:30:00Z", nothing()),
+            Recv("s", "half past seven", "2026-07-01T07:30:00Z", nothing()),
+        ],
+    );
+}
+
+#[test]
 fn dates_and_times() {
     for (component, value, wrong) in [
         ("date", "2026-11-30", "30.11.2026"),
