@@ -177,9 +177,17 @@ impl App {
             return;
         }
         let questions = self.discovery.registry().questions(anew);
-        for question in questions {
-            let question = Publish::new(question.topic, question.payload);
-            if let Err(error) = self.link.publish(question).await {
+        // All are sent before the first is waited for: in a large house that is one wait, not thousands.
+        let sent: Vec<_> = questions
+            .into_iter()
+            .map(|question| self.link.begin_publish(Publish::new(question.topic, question.payload)))
+            .collect();
+        for receipt in sent {
+            let acknowledged = match receipt {
+                Ok(receipt) => receipt.acknowledged().await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = acknowledged {
                 tracing::debug!(%error, "a device was not asked for its state");
             }
         }

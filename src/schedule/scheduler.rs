@@ -130,7 +130,7 @@ impl Scheduler {
         self.ask(|reply| Request::SetTimer(timer, reply)).await
     }
 
-    /// Makes a running timer longer, or shorter where `seconds` is negative. At least a second must be left.
+    /// Makes a timer longer, or shorter where `seconds` is negative. At least a second must be left.
     pub async fn extend_timer(&self, id: &str, seconds: i64) -> Result<Timer, ScheduleError> {
         self.ask(|reply| Request::ExtendTimer(id.to_owned(), seconds, reply)).await
     }

@@ -53,6 +53,10 @@ fn a_shelly_that_says_nothing_is_found_by_being_online_and_asked() {
     world.message(&format!("{id}/events/rpc"), more, false);
     assert_eq!((shown(&world, switch).as_str(), world.entities.len()), ("off", 4), "{:?}", world.notes);
     assert!(world.notes.is_empty(), "{:?}", world.notes);
+    // One that was away may have changed meanwhile.
+    world.message(&format!("{id}/online"), b"false", true);
+    world.message(&format!("{id}/online"), b"true", true);
+    assert_eq!(asked(&mut world, false).len(), 1);
 }
 
 const ID: &str = "shellyx-a8032ab00002";

@@ -193,7 +193,7 @@ impl Runner {
 
     fn running(&self, id: &str) -> Result<Timer, ScheduleError> {
         let timer = self.timers.get(id).cloned();
-        timer.ok_or_else(|| ScheduleError::Unknown { what: "running timer", id: id.to_owned() })
+        timer.ok_or_else(|| ScheduleError::Unknown { what: "timer", id: id.to_owned() })
     }
 
     pub(super) async fn move_timer(

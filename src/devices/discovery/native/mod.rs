@@ -115,6 +115,9 @@ impl Natives {
             // One level on which something is online may be anything; a Shelly is told by its address.
             if payload == b"true" && shelly::mac(id).is_some() {
                 self.questions.ask(id, vec![shelly::question(id)]);
+            } else {
+                // It is asked when it comes back, and until then it takes nobody's place.
+                self.questions.remove(id);
             }
             return None;
         }

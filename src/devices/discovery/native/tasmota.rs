@@ -302,7 +302,8 @@ impl Config {
                 "{% if value_json is mapping and value_json.FanSpeed is defined %}{{ '2' if value_json.FanSpeed | int > 0 else '0' }}{% endif %}",
             "percentage_command_topic": topic,
             "percentage_state_topic": states,
-            "percentage_value_template": "{{ value_json.FanSpeed }}",
+            "percentage_value_template":
+                "{% if value_json is mapping and value_json.FanSpeed is defined %}{{ value_json.FanSpeed }}{% endif %}",
             "speed_range_min": 1,
             "speed_range_max": 3,
         })));
