@@ -56,6 +56,7 @@ const FACTS: &[&str] = &[
     "step",
     "supported_color_modes",
     "supported_features",
+    "swing_horizontal_modes",
     "swing_modes",
     "target_temp_step",
     "unit_of_measurement",

@@ -160,7 +160,9 @@ impl Climate {
         if !self.presets.is_empty() {
             initial.attributes.push((attr::PRESET_MODE.into(), Some("none".into())));
         }
-        let start = fields.number("initial")?.map_or(INITIAL, |value| self.thermometer.celsius(value));
+        let start = self
+            .thermometer
+            .shown(fields.number("initial")?.map_or(INITIAL, |value| self.thermometer.celsius(value)));
         let range = self.low.is_some() || self.high.is_some();
         let mut assume = |field: Field, has: bool, name: &'static str, value: Value| {
             if has && self.assumes(field) {
@@ -375,7 +377,7 @@ impl Component for Climate {
             if let Some(celsius) = action.args.get(&arg).and_then(ArgValue::as_number)
                 && self.assumes(field)
             {
-                update.attributes.push((name.into(), Some(celsius.into())));
+                update.attributes.push((name.into(), Some(self.thermometer.shown(celsius).into())));
             }
         }
         let words = [

@@ -78,7 +78,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     };
     let actions = component.actions();
     let mut initial = Update::default();
-    if component.oscillation.is_some() {
+    // It stands still until it is told otherwise, but only where there is somebody to tell.
+    if component.oscillation.is_some() && fields.has("oscillation_state_topic") {
         initial.attributes.push((attr::OSCILLATING.into(), Some(false.into())));
     }
     Ok(Built {

@@ -48,10 +48,14 @@ impl Thermometer {
 
     /// Degrees Celsius of a device's value, as exact as they are shown.
     pub fn celsius(self, value: f64) -> f64 {
-        let celsius = match self.unit {
+        self.shown(match self.unit {
             Unit::Celsius => value,
             Unit::Fahrenheit => (value - 32.0) / 1.8,
-        };
+        })
+    }
+
+    /// Degrees Celsius to the part of a degree that is shown.
+    pub fn shown(self, celsius: f64) -> f64 {
         match self.precision {
             // Of the decimal number, as Python rounds: 20.25 is a tie, 20.35 is not.
             Precision::Tenths => format!("{celsius:.1}").parse().unwrap_or(celsius),

@@ -30,6 +30,8 @@ struct Vacuum {
     payloads: Vec<(Verb, String)>,
     fan_speed: Option<String>,
     send_command: Option<String>,
+    /// Whether it has suction levels at all.
+    has_fan_speed: bool,
 }
 
 pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal> {
@@ -61,7 +63,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         let params = ArgSpec::optional(Arg::Params, text(MAX_PARAMS));
         actions.push(ActionSpec::new(Verb::SendCommand).with(command).with(params));
     }
-    let component = Vacuum { command, payloads, fan_speed, send_command };
+    let component = Vacuum { command, payloads, fan_speed, send_command, has_fan_speed: has("fan_speed") };
     Ok(Built {
         codec: EntityCodec::shared(common, vec![read], component),
         actions,
@@ -77,6 +79,7 @@ impl Component for Vacuum {
         let json = view.json(text).map(|json| json.into_owned());
         let Some(Value::Object(object)) = json else { return Err(bad("state", text, "a JSON object")) };
         match object.get(attr::FAN_SPEED).and_then(super::fields::text_of) {
+            _ if !self.has_fan_speed => {}
             Some(speed) => view.put(attr::FAN_SPEED, speed),
             None if object.get(attr::FAN_SPEED) == Some(&Value::Null) => view.clear(attr::FAN_SPEED),
             None => {}

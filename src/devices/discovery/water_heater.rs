@@ -72,7 +72,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     }
     if component.assumes_temperature && component.temperature.is_some() {
         let start = fields.number("initial")?.map_or(COLDEST, |value| thermometer.celsius(value));
-        initial.attributes.push((attr::TEMPERATURE.into(), Some(start.into())));
+        initial.attributes.push((attr::TEMPERATURE.into(), Some(thermometer.shown(start).into())));
     }
     let codec = EntityCodec::shared(common, reads, component);
     Ok(Built { codec, actions, reports_state: reports, initial })
@@ -120,7 +120,8 @@ impl Component for WaterHeater {
         let mode = asked_mode(action).filter(|_| self.assumes_mode);
         let mut update = mode.map_or_else(Update::default, mode_update);
         if let Some(celsius) = asked_celsius(action).filter(|_| self.assumes_temperature) {
-            update.attributes.push((attr::TEMPERATURE.into(), Some(celsius.into())));
+            let shown = self.thermometer.shown(celsius);
+            update.attributes.push((attr::TEMPERATURE.into(), Some(shown.into())));
         }
         update
     }

@@ -73,6 +73,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         any_effect: false,
         transition: false,
         flash: false,
+        // Without a topic of its own a brightness is carried by a colour of channels only.
+        dims: brightness.is_some() || rgb.is_some() || rgbw.is_some() || rgbww.is_some(),
     }
     .actions();
     let reports_state = reports(Field::State);

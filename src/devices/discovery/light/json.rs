@@ -50,7 +50,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
     // Home Assistant takes it for given; here it is offered where the device says that it can.
     let flash = fields.has("flash") && fields.flag("flash", false)?;
     let actions =
-        Abilities { modes: &modes, whites, effects: &effects, any_effect, transition, flash }.actions();
+        Abilities { modes: &modes, whites, effects: &effects, any_effect, transition, flash, dims: true }
+            .actions();
     let component = JsonLight {
         command,
         whites,

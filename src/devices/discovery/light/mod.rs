@@ -139,6 +139,8 @@ struct Abilities<'a> {
     any_effect: bool,
     transition: bool,
     flash: bool,
+    /// Whether a brightness reaches it, by itself or in a colour.
+    dims: bool,
 }
 
 impl Abilities<'_> {
@@ -147,7 +149,7 @@ impl Abilities<'_> {
             ArgSpec::optional(Arg::Transition, ArgKind::Number { min: 0.0, max: 6553.0, step: 0.1 });
         let mut on = ActionSpec::new(Verb::TurnOn);
         let mut off = ActionSpec::new(Verb::TurnOff);
-        if memory::dims(self.modes) {
+        if self.dims && memory::dims(self.modes) {
             on = on.with(ArgSpec::optional(Arg::BrightnessPct, ArgKind::percent()));
         }
         let colors = self.modes.iter().any(|mode| mode.is_color());

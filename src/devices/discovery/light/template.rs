@@ -108,6 +108,7 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         any_effect: false,
         transition: true,
         flash: false,
+        dims: true,
     }
     .actions();
     let reports = state_topics.is_some() && has("state_template");
