@@ -1,6 +1,6 @@
 //! States and publishes of recorded cases are what Home Assistant showed and sent.
 
-use homeloop::home::{Action, Arg, Domain, EntityId, Verb};
+use homeloop::home::{Action, Domain, EntityId, Verb};
 use serde_json::{Map, Value, json};
 
 use super::data;
@@ -87,7 +87,6 @@ fn action(id: &EntityId, seen: &Seen, call: &str, data: &Map<String, Value>) -> 
             "brightness" => ("brightness_pct", json!(value.as_f64().unwrap() / 255.0 * 100.0)),
             "volume_level" => ("volume_pct", json!(value.as_f64().unwrap() * 100.0)),
             "operation_mode" => ("mode", value.clone()),
-            "hs_color" if !offers(seen, verb, Arg::HsColor) => ("rgb_color", hs(value)),
             "params" => ("params", json!(value.to_string())),
             name => (name, value.clone()),
         };
@@ -103,20 +102,6 @@ fn action(id: &EntityId, seen: &Seen, call: &str, data: &Map<String, Value>) -> 
     let spec = seen.entity.action(verb).ok_or_else(|| format!("not offered: {verb}"))?;
     let args = spec.check(&args).map_err(|error| error.to_string())?;
     Ok(Action { entity: id.clone(), verb, args })
-}
-
-fn offers(seen: &Seen, verb: Verb, arg: Arg) -> bool {
-    seen.entity.action(verb).is_some_and(|spec| spec.arg(arg).is_some())
-}
-
-/// Full colours only: enough for the recorded calls.
-fn hs(value: &Value) -> Value {
-    let (hue, saturation) = (value[0].as_f64().unwrap() / 60.0, value[1].as_f64().unwrap() / 100.0);
-    let channel = |offset: f64| {
-        let k = (offset + hue).rem_euclid(6.0);
-        ((1.0 - saturation * k.min(4.0 - k).clamp(0.0, 1.0)) * 255.0).round() as u8
-    };
-    json!([channel(5.0), channel(3.0), channel(1.0)])
 }
 
 /// What differs between our state and the recorded one.

@@ -1,5 +1,7 @@
 //! Covers: open and closed by words, positions of any range, tilt.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::entity_codec::{
     Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number,
 };
@@ -63,8 +65,10 @@ struct Cover {
     reports_state: bool,
     reports_position: bool,
     optimistic: bool,
-    /// Whether the tilt is taken to be as it was asked for.
+    /// Whether the tilt is taken to be as it was asked for, whatever the device says.
     assumes_tilt: bool,
+    /// Whether the device tells its tilt: on a topic of its own, or, as was seen, with the position.
+    tells_tilt: AtomicBool,
     vars: Vec<(&'static str, Engine)>,
 }
 
@@ -117,7 +121,8 @@ pub(super) fn build(fields: Fields<'_>, common: Common) -> Result<Built, Refusal
         reports_state: state,
         reports_position: position,
         optimistic: (!state && !position && !tilt) || fields.flag("optimistic", false)?,
-        assumes_tilt: !tilt || fields.flag("tilt_optimistic", false)?,
+        assumes_tilt: fields.flag("tilt_optimistic", false)?,
+        tells_tilt: AtomicBool::new(tilt),
         vars: vars.map(|(name, number)| (name, Engine::from(number as i64))).to_vec(),
     };
     let actions = component.actions();
@@ -178,6 +183,7 @@ impl Cover {
         let value = match &object {
             Some(object) => {
                 if let Some(tilt) = object.get("tilt_position").and_then(serde_json::Value::as_f64) {
+                    self.tells_tilt.store(true, Ordering::Relaxed);
                     self.tilt_value(tilt, view)?;
                 }
                 match object.get("position").and_then(super::fields::number_of) {
@@ -303,13 +309,14 @@ impl Component for Cover {
 
     fn assume(&self, action: &Action, _: &State) -> Update {
         let argument = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_number).unwrap_or(0.0);
+        let assumes_tilt = self.assumes_tilt || !self.tells_tilt.load(Ordering::Relaxed);
         let tilt = match action.verb {
             Verb::OpenTilt => Some(self.tilt_range.percent(self.tilt_opened as f64)),
             Verb::CloseTilt => Some(self.tilt_range.percent(self.tilt_closed as f64)),
             Verb::SetTiltPosition => Some(argument(Arg::TiltPosition)),
             _ => None,
         };
-        if let Some(percent) = tilt.filter(|_| self.assumes_tilt) {
+        if let Some(percent) = tilt.filter(|_| assumes_tilt) {
             let shown = (attr::CURRENT_TILT_POSITION.into(), Some((percent as i64).into()));
             return Update { attributes: vec![shown], ..Update::default() };
         }

@@ -135,6 +135,20 @@ fn lights_take_hue_and_saturation() {
 }
 
 #[test]
+fn a_tilt_that_was_told_is_not_assumed_any_more() {
+    let tilt = |percent: i64| json!({"current_tilt_position": percent});
+    run(
+        "cover",
+        json!({"cmd_t": "c", "pos_t": "p", "tilt_cmd_t": "t"}),
+        &[
+            Do("set_tilt_position", json!({"tilt_position": 62}), &[("t", "62")], "unknown", tilt(62)),
+            Recv("p", r#"{"position":40,"tilt_position":20}"#, "open", tilt(20)),
+            Do("set_tilt_position", json!({"tilt_position": 62}), &[("t", "62")], "open", tilt(20)),
+        ],
+    );
+}
+
+#[test]
 fn totals_say_when_they_were_set_back() {
     let meter = json!({"stat_t": "s", "stat_cla": "total", "val_tpl": "{{ value_json.kwh }}",
         "lrst_val_tpl": "{{ value_json.since }}"});

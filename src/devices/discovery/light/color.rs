@@ -147,7 +147,8 @@ impl Color {
             Color::Temp(_) => &[Mode::Rgbww, Mode::Hs, Mode::Rgb, Mode::Rgbw, Mode::Xy],
             Color::Hs(..) => &[Mode::Rgb, Mode::Rgbw, Mode::Rgbww, Mode::Xy, Mode::ColorTemp],
             Color::Rgb(_) => &[Mode::Rgbw, Mode::Rgbww, Mode::Hs, Mode::Xy, Mode::ColorTemp],
-            Color::Rgbw(_) | Color::Rgbww(_) | Color::Xy(..) => {
+            Color::Xy(..) => &[Mode::Hs, Mode::Rgb, Mode::Rgbw, Mode::Rgbww, Mode::ColorTemp],
+            Color::Rgbw(_) | Color::Rgbww(_) => {
                 &[Mode::Rgb, Mode::Rgbw, Mode::Rgbww, Mode::Hs, Mode::Xy, Mode::ColorTemp]
             }
         };

@@ -153,6 +153,7 @@ impl Abilities<'_> {
             on = on.with(ArgSpec::optional(Arg::BrightnessPct, ArgKind::percent()));
         }
         let colors = self.modes.iter().any(|mode| mode.is_color());
+        let coordinates = |limits| ArgKind::Numbers { limits, whole: false };
         if self.modes.contains(&Mode::ColorTemp) || colors {
             let WhiteRange { min, max } = self.whites.range;
             let (min, max) = (min.min(max), max.max(min));
@@ -160,15 +161,14 @@ impl Abilities<'_> {
         }
         if colors {
             on = on.with(ArgSpec::optional(Arg::RgbColor, ArgKind::Rgb));
+            on = on.with(ArgSpec::optional(Arg::HsColor, coordinates(&[360.0, 100.0])));
+            on = on.with(ArgSpec::optional(Arg::XyColor, coordinates(&[1.0; 2])));
         }
-        // What a lamp can do beyond red, green and blue is offered only where it can.
+        // What a lamp can do beyond a colour is offered only where it can.
         let channels = |limits| ArgKind::Numbers { limits, whole: true };
-        let coordinates = |limits| ArgKind::Numbers { limits, whole: false };
         for (mode, arg, kind) in [
             (Mode::Rgbw, Arg::RgbwColor, channels(&[255.0; 4])),
             (Mode::Rgbww, Arg::RgbwwColor, channels(&[255.0; 5])),
-            (Mode::Hs, Arg::HsColor, coordinates(&[360.0, 100.0])),
-            (Mode::Xy, Arg::XyColor, coordinates(&[1.0; 2])),
             (Mode::White, Arg::White, ArgKind::Number { min: 1.0, max: 255.0, step: 1.0 }),
         ] {
             if self.modes.contains(&mode) {
