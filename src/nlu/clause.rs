@@ -63,6 +63,8 @@ pub struct Np {
     pub plural: bool,
     /// "One of the lights": which one is not said.
     pub one_of: bool,
+    /// How the things must be that are meant: "the open blinds".
+    pub such: Option<StateWord>,
     /// Here, upstairs, outside, in the house.
     pub places: Vec<Word>,
     /// Words in it that nothing explains.
@@ -146,6 +148,8 @@ pub struct Clause {
     pub words: Vec<Word>,
     pub question: Option<Word>,
     pub unknown: Vec<String>,
+    /// Whether it says something that is not understood in words that are all known.
+    pub spoiled: bool,
     pub start: usize,
     pub end: usize,
     /// The kind that the verb itself names: "vacuum", "light up".
@@ -236,12 +240,11 @@ impl Clause {
         !self.times.is_empty() && !self.times.iter().any(lasts) && *self == fresh
     }
 
-    /// What a clause is marked with that corrects this one, which had no verb yet: a bare number that becomes a length of
-    /// time says nothing that is understood ("in ten, no, twenty minutes").
-    pub fn corrected_by(&self, clause: &Clause) -> Option<Word> {
+    /// "In ten, no, twenty minutes": whether a correction puts a length of time for a bare number, of which it is not known
+    /// what both are for.
+    pub fn is_muddled_by(&self, correction: &Clause) -> bool {
         let number = self.values.iter().any(|value| matches!(value, Value::Number(_)));
-        let length = clause.values.iter().any(|value| matches!(value, Value::Duration(_)));
-        (number && length).then_some(Word::Idiom)
+        number && correction.values.iter().any(|value| matches!(value, Value::Duration(_)))
     }
 
     /// Whether it takes back what was said before: "never mind".
@@ -308,6 +311,7 @@ impl Clause {
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
         self.now |= other.now;
+        self.spoiled |= other.spoiled;
     }
 
     /// Whether it says nothing but that what came before was wrong: "no", 不对, 不.
@@ -318,9 +322,10 @@ impl Clause {
     /// Replaces what `other` names anew: the last thing, or its place, the values, the times.
     pub fn correct(&mut self, other: Clause) {
         let places = other.nps.iter().all(Np::is_place);
+        self.spoiled |= other.spoiled || self.is_muddled_by(&other);
         // "Turn off, I mean on the porch light": a verb alone was corrected, and not by what is read as a thing.
         if self.nps.is_empty() && !other.nps.is_empty() && !self.preds.is_empty() {
-            self.words.push(Word::Idiom);
+            self.spoiled = true;
         }
         match self.nps.last_mut() {
             Some(last) if places && !last.is_place() => {
@@ -342,11 +347,6 @@ impl Clause {
             }
         };
         replace(&mut self.times, other.times);
-        // "In ten, no, twenty minutes": the first was no length of time, and what both are for is not known.
-        let numbers = self.values.iter().any(|value| matches!(value, Value::Number(_)));
-        if numbers && other.values.iter().any(|value| matches!(value, Value::Duration(_))) {
-            self.words.push(Word::Idiom);
-        }
         // "In ten minutes, no, twenty minutes"
         let after = self.times.iter_mut().find_map(|time| match time {
             Time::After(seconds) => Some(seconds),

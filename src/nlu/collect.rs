@@ -125,6 +125,11 @@ impl Command<'_> {
                 let reply = self.say("nothing_there", &[("what", &said)]);
                 return Err(Box::new(Understanding::Refuse { reply, reason: RefuseReason::NothingThere }));
             }
+            Found::NoneSo(state) => {
+                let said = self.lexicon.phrase(&format!("is.{}", state.word())).unwrap_or(state.word());
+                let reply = self.say("none", &[("state", said)]);
+                return Err(Box::new(Understanding::Refuse { reply, reason: RefuseReason::NothingThere }));
+            }
             Found::NothingIn(place) => {
                 let reply = self.say("nothing_in", &[("where", &place)]);
                 return Err(Box::new(Understanding::Refuse { reply, reason: RefuseReason::NothingThere }));

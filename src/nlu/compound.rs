@@ -93,6 +93,7 @@ fn parts(token: &Token, lexicon: &Lexicon, index: &HouseIndex) -> Option<(String
             Sense::Attribute(_) => true,
             Sense::Pred(_)
             | Sense::State(_)
+            | Sense::Such(_)
             | Sense::Word(_)
             | Sense::Mode(_)
             | Sense::Remark(_)

@@ -55,6 +55,7 @@ impl Command<'_> {
             | Found::Scene(_)
             | Found::Unknown(_)
             | Found::Nothing(_)
+            | Found::NoneSo(_)
             | Found::NothingIn(_)
             | Found::Missing => false,
         })

@@ -31,6 +31,7 @@ fn class_of(sense: &Sense) -> Option<Class> {
         Sense::Class(class) => Some(*class),
         Sense::Pred(_)
         | Sense::State(_)
+        | Sense::Such(_)
         | Sense::Attribute(_)
         | Sense::Word(_)
         | Sense::Mode(_)

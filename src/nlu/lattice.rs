@@ -5,7 +5,7 @@ use super::lexicon::{Lexicon, Phrase, Sense};
 use super::number::{Numbers, Value};
 use super::text::{Kind, Token};
 use super::time::Time;
-use super::vocabulary::Word;
+use super::vocabulary::{StateWord, Word};
 
 /// A stretch of tokens and everything that it can mean.
 #[derive(Debug, Clone)]
@@ -49,6 +49,20 @@ impl Span {
 
     pub fn word(&self, word: Word) -> bool {
         self.sense(|sense| *sense == Sense::Word(word))
+    }
+
+    /// How things are of which it says that these are meant.
+    pub fn such(&self) -> Option<StateWord> {
+        self.readings.iter().find_map(|reading| match reading {
+            Reading::Sense(Sense::Such(state)) => Some(*state),
+            Reading::Sense(_)
+            | Reading::Name(_)
+            | Reading::Part(_)
+            | Reading::Value(_)
+            | Reading::Time(_)
+            | Reading::Mark
+            | Reading::Unknown => None,
+        })
     }
 
     pub fn value(&self) -> Option<Value> {
@@ -162,7 +176,10 @@ impl Lattice<'_> {
                 continue;
             }
             for phrase in self.lexicon.starting(&token.key) {
-                if self.follows(at, &phrase.keys) && !self.is_things(token, phrase) {
+                if self.follows(at, &phrase.keys)
+                    && !self.is_things(token, phrase)
+                    && (self.lexicon.han_numbers || !tells_which(phrase) || self.follows_a_thing(at))
+                {
                     for sense in &phrase.senses {
                         let price =
                             if *sense == Sense::Word(Word::Filler) { cost::FILLER } else { cost::PHRASE };
@@ -249,6 +266,15 @@ impl Lattice<'_> {
             && phrase.keys.len() > 1
             && verb(phrase)
             && self.lexicon.starting(&token.key).iter().any(thing)
+    }
+
+    /// "Turn off the lights that are on", and not "make sure that is on".
+    fn follows_a_thing(&self, at: usize) -> bool {
+        let Some(before) = at.checked_sub(1).and_then(|before| self.tokens.get(before)) else { return false };
+        let class = |phrase: &Phrase| {
+            phrase.keys.len() == 1 && phrase.senses.iter().any(|sense| matches!(sense, Sense::Class(_)))
+        };
+        self.lexicon.starting(&before.key).iter().any(class) || self.index.with_part(&before.key).is_some()
     }
 
     fn follows(&self, at: usize, keys: &[String]) -> bool {
@@ -392,6 +418,11 @@ impl Lattice<'_> {
         }
         row
     }
+}
+
+/// Whether a phrase only says which things are meant: "that are on".
+fn tells_which(phrase: &Phrase) -> bool {
+    phrase.keys.len() > 1 && phrase.senses.iter().all(|sense| matches!(sense, Sense::Such(_)))
 }
 
 /// What may be a slip of the tongue: names, kinds and settings; never verbs or "not".

@@ -46,7 +46,8 @@ impl Command<'_> {
             || (!clause.remarks.is_empty() && counted);
         // "Water is wet" tells something.
         let told = clause.states.iter().any(|state| is_only_seen(*state)) && !clause.preds.is_empty();
-        if (takes_no_value(frame.pred) && valued)
+        if clause.spoiled
+            || (takes_no_value(frame.pred) && valued)
             || odd
             || two
             || halves
@@ -98,7 +99,6 @@ fn is_odd(word: Word) -> bool {
         Word::Until
             | Word::Later
             | Word::After
-            | Word::Idiom
             | Word::May
             | Word::Other
             | Word::NeverMind

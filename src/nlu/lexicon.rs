@@ -17,6 +17,8 @@ use super::vocabulary::{Attribute, Class, Mode, Occasion, Pred, Remark, StateWor
 pub enum Sense {
     Pred(Pred),
     State(StateWord),
+    /// Which of several things are meant, by how they are.
+    Such(StateWord),
     Class(Class),
     Attribute(Attribute),
     Word(Word),

@@ -9,12 +9,13 @@ use crate::home::{Domain, House, State};
 
 use super::amount::Amount;
 use super::clause::{Noun, Np};
+use super::describe::{Truth, can_be, truth};
 use super::dialogue::Dialogue;
 use super::frame::Frame;
 use super::index::{HouseIndex, Item, Target};
 use super::kinds::{belongs, related};
 use super::number::Value;
-use super::vocabulary::{Class, Pred};
+use super::vocabulary::{Class, Pred, StateWord};
 
 /// What a noun phrase was found to mean. Numbers index [`HouseIndex::items`].
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +28,8 @@ pub enum Found {
     Unknown(String),
     /// Everything in it is known, and together it is nothing.
     Nothing(String),
+    /// Nothing of what is meant is in this state.
+    NoneSo(StateWord),
     /// The place is known, and nothing in it can do that.
     NothingIn(String),
     /// The sentence does not say what.
@@ -60,12 +63,32 @@ impl Resolver<'_> {
         self.state(item).and_then(State::text).is_some_and(|state| state != "off")
     }
 
+    /// Whether an item is in the state that a phrase says: "the open blinds".
+    pub(super) fn is_such(&self, item: usize, np: &Np) -> bool {
+        np.such.is_none_or(|state| {
+            // What pauses is on too.
+            let (state, wanted) = match state {
+                StateWord::On => (StateWord::Off, Truth::No),
+                other => (other, Truth::Yes),
+            };
+            self.item(item)
+                .is_some_and(|known| can_be(known, state) && truth(known, self.state(item), state) == wanted)
+        })
+    }
+
     fn fits(&self, item: &Item) -> bool {
         self.frame.fits(item.entity.domain()) && !item.entity.actions.is_empty()
     }
 
     /// What a noun phrase of a command means.
     pub fn find(&self, np: &Np) -> Found {
+        match (self.found(np), np.such) {
+            (Found::Nothing(_) | Found::NothingIn(_), Some(state)) => Found::NoneSo(state),
+            (found, _) => found,
+        }
+    }
+
+    fn found(&self, np: &Np) -> Found {
         if !np.unknown.is_empty() {
             return Found::Unknown(np.text());
         }
@@ -245,6 +268,7 @@ impl Resolver<'_> {
                     && place(item)
             })
             .map(|(position, _)| position)
+            .filter(|item| self.is_such(*item, np))
             .collect();
         // What is off already is not told one by one, unless all of it is.
         let off = matches!(self.frame.pred, Pred::Off | Pred::OffOrClose);

@@ -1,11 +1,12 @@
 //! Cuts a row of spans into clauses.
 //!
-//! `nouns` builds noun phrases, `senses` chooses among the meanings of a word, `words` does what a word does to its
-//! clause, `merge` joins what says nothing by itself.
+//! `nouns` builds noun phrases, `senses` chooses among the meanings of a word, `such` tells
+//! which things are meant, `words` does what a word does to its clause, `merge` joins what says nothing by itself.
 
 mod merge;
 mod nouns;
 mod senses;
+mod such;
 mod words;
 
 use self::merge::{Cut, merged};
@@ -16,7 +17,7 @@ use super::lexicon::{Lexicon, Sense};
 use super::number::Value;
 use super::text::Token;
 use super::time::Time;
-use super::vocabulary::{Attribute, Pred, Word};
+use super::vocabulary::{Attribute, Pred, StateWord, Word};
 
 /// Cuts `row` into clauses. `asking` says that the sentence is a question, where "open" is a state and no verb.
 pub fn clauses(
@@ -36,6 +37,7 @@ pub fn clauses(
         done: Vec::new(),
         clause: Clause::default(),
         np: None,
+        such: None,
         linked: false,
         excepting: false,
         joined: false,
@@ -69,6 +71,8 @@ struct Scanner<'a> {
     done: Vec<Cut>,
     clause: Clause,
     np: Option<Np>,
+    /// How the things of the phrase that follows must be.
+    such: Option<StateWord>,
     /// A word like "in" or 的 stands before: the next noun belongs to the open phrase.
     linked: bool,
     excepting: bool,
@@ -94,6 +98,8 @@ impl Scanner<'_> {
         }
         if span.is_mark() {
             self.mark(span);
+        } else if self.such(span, position) {
+            // The phrase has it now.
         } else if let Some(time) = span.time().filter(|_| !self.is_little(span)) {
             // 开吊扇到十点, "jusqu'à dix heures"
             let until =
@@ -141,7 +147,7 @@ impl Scanner<'_> {
         if next
             .is_some_and(|span| span.word(Word::Past) || span.sense(|sense| matches!(sense, Sense::Pred(_))))
         {
-            self.clause.words.push(Word::Idiom);
+            self.clause.spoiled = true;
         }
     }
 
@@ -236,6 +242,7 @@ impl Scanner<'_> {
 
     fn close_clause(&mut self, after: Break) {
         self.close_np();
+        self.clause.spoiled |= self.such.take().is_some();
         let clause = std::mem::take(&mut self.clause);
         if clause.is_empty() {
             self.clause.after_stop = clause.after_stop;

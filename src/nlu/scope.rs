@@ -102,6 +102,7 @@ pub fn distributed(nps: &[Np]) -> Vec<Np> {
             np.nouns.extend(things);
             np.all |= source.all;
             np.plural |= source.plural;
+            np.such = np.such.or(source.such);
         }
     }
     // A place at the very end is for all of them: "the lights and the fan in the bedroom".

@@ -157,7 +157,9 @@ fn tells_a_habit(row: &[Span]) -> bool {
     // "Needs locking" is a wish.
     let wish = |span: &Span| span.sense(|sense| *sense == Sense::Pred(Pred::Set));
     let habit = |span: &Span| span.plural && is_verb(span) && !names_something(span) && !wish(span);
-    named.is_some_and(|named| row.iter().skip(named + 1).any(habit) && !row.iter().take(named).any(is_verb))
+    // "Je veux les volets fermés" is one too.
+    let wished = |span: &Span| is_verb(span) || span.word(Word::Polite);
+    named.is_some_and(|named| row.iter().skip(named + 1).any(habit) && !row.iter().take(named).any(wished))
 }
 
 /// "To turn off the tv say …"
@@ -171,7 +173,9 @@ fn reports_in_chinese(row: &[Span], tokens: &[Token]) -> bool {
         return false;
     }
     let begins = |span: &Span, with: &str| tokens.get(span.start).is_some_and(|token| token.key == with);
-    let lacks = |span: &Span| begins(span, "没") && span.sense(|sense| matches!(sense, Sense::State(_)));
+    let lacks = |span: &Span| {
+        begins(span, "没") && span.such().is_none() && span.sense(|sense| matches!(sense, Sense::State(_)))
+    };
     let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
     let just = row.windows(2).any(|pair| {
         matches!(pair, [lately, next] if lately.word(Word::Lately) && (is_verb(next) || state(next) || next.word(Word::Object)))

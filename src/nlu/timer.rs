@@ -210,6 +210,7 @@ fn names_timer(span: &Span) -> bool {
             Sense::Color(_) | Sense::Attribute(_) => true,
             Sense::Pred(_)
             | Sense::State(_)
+            | Sense::Such(_)
             | Sense::Word(_)
             | Sense::Mode(_)
             | Sense::Remark(_)

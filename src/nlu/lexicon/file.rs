@@ -55,6 +55,7 @@ struct File {
     separable: Words,
     pred: Words,
     state: Words,
+    such: Words,
     class: Words,
     attribute: Words,
     word: Words,
@@ -234,6 +235,7 @@ impl Lexicon {
     fn meanings(&mut self, file: &File) -> Result<(), LexiconError> {
         self.section("pred", &file.pred, |word| Pred::from_word(word).map(Sense::Pred))?;
         self.section("state", &file.state, |word| StateWord::from_word(word).map(Sense::State))?;
+        self.section("such", &file.such, |word| StateWord::from_word(word).map(Sense::Such))?;
         self.section("class", &file.class, |word| Class::from_word(word).map(Sense::Class))?;
         self.section("attribute", &file.attribute, |word| Attribute::from_word(word).map(Sense::Attribute))?;
         self.section("word", &file.word, |word| Word::from_word(word).map(Sense::Word))?;

@@ -25,7 +25,10 @@ impl Resolver<'_> {
         let mut found = Vec::new();
         for position in self.candidates(np, named) {
             let Some(item) = self.item(position) else { continue };
-            if !fits(item) || !np.places.iter().all(|word| self.place_word(item, *word)) {
+            if !fits(item)
+                || !self.is_such(position, np)
+                || !np.places.iter().all(|word| self.place_word(item, *word))
+            {
                 continue;
             }
             let mut total = 0;

@@ -13,11 +13,16 @@ impl Resolver<'_> {
         if items.len() == 1 {
             return Found::Items(items);
         }
+        let place = np.nouns.iter().any(Noun::is_place) || !np.places.is_empty();
+        // "Close any open blinds": whichever they are, where nothing is made less safe.
+        let rests = !matches!(self.frame.pred, Pred::Unlock | Pred::Disarm | Pred::Open | Pred::OnOrOpen);
+        if np.such.is_some() && (np.plural || np.any) && !np.one_of && rests {
+            return Found::Items(if place { items } else { self.near(items) });
+        }
         // "Some lights": which?
         if np.one_of || (np.any && np.plural && self.frame.pred != Pred::Tell) {
             return Found::Several(items);
         }
-        let place = np.nouns.iter().any(Noun::is_place) || !np.places.is_empty();
         let named = place || np.places.contains(&Word::House) || !np.names_kinds_only();
         // "Both lights", where there are seven
         if np.both && self.frame.pred != Pred::Tell {

@@ -66,7 +66,7 @@ impl Merger {
             return;
         }
         if let Some(before) = self.waiting.take() {
-            clause.words.extend(before.corrected_by(clause));
+            clause.spoiled |= before.is_muddled_by(clause);
             if clause.nps.is_empty() {
                 clause.nps = before.nps;
             }
@@ -80,7 +80,7 @@ impl Merger {
             false => last.correct(clause),
             // "Turn the tv off, no wait, mute it": the same thing, and another verb.
             true if clause.nps.is_empty() && !last.nps.is_empty() && clause.says_what_to_do() => {
-                clause.words.extend(last.corrected_by(&clause));
+                clause.spoiled |= last.is_muddled_by(&clause);
                 clause.nps = std::mem::take(&mut last.nps);
                 clause.words.retain(|word| !matches!(word, Word::It | Word::Them));
                 *last = clause;

@@ -26,6 +26,7 @@ impl Scanner<'_> {
                     Sense::Attribute(_)
                     | Sense::Word(_)
                     | Sense::State(_)
+                    | Sense::Such(_)
                     | Sense::Remark(_)
                     | Sense::Occasion(_)
                     | Sense::Talk(_)
@@ -259,6 +260,10 @@ impl Scanner<'_> {
         // "Play some songs" is no wish for every player.
         let sound = noun.classes.contains(&Class::Music);
         np.plural |= noun.plural && !noun.is_place() && !sound;
+        if let Some(state) = self.such.take() {
+            np.such = Some(state);
+            np.plural |= self.han;
+        }
         // "One light downstairs"
         let before = span.start.checked_sub(1).and_then(|at| self.tokens.get(at));
         let one = before.is_some_and(|token| self.lexicon.number_words.get(&token.key) == Some(&1.0));

@@ -1,6 +1,7 @@
 //! Which of its meanings a word has here, where it is no noun.
 
 use super::{Break, Scanner};
+use crate::nlu::clause::Role;
 use crate::nlu::index::Target;
 use crate::nlu::lattice::{Reading, Span};
 use crate::nlu::lexicon::Sense;
@@ -21,7 +22,9 @@ impl Scanner<'_> {
                 | Reading::Unknown => None,
             })
         };
-        let state = find(&|sense| matches!(sense, Sense::State(_)));
+        let state = find(&|sense| matches!(sense, Sense::State(_))).or_else(|| {
+            span.such().map(Sense::State).filter(|_| self.asking || self.clause.role != Role::Main)
+        });
         let pred = find(&|sense| matches!(sense, Sense::Pred(_)));
         let value = find(&|sense| {
             matches!(sense, Sense::Color(_) | Sense::White(_) | Sense::Level(_) | Sense::Mode(_))
@@ -56,6 +59,8 @@ impl Scanner<'_> {
         } else {
             attribute.or(value).or(word).or(remark)
         };
+        // 没锁的 before nothing that it could be said of.
+        self.clause.spoiled |= chosen.is_none() && span.such().is_some();
         if let Some(sense) = chosen {
             if matches!(sense, Sense::Pred(_)) && self.remarked_before(position) {
                 self.separate(Break::Comma);
@@ -202,7 +207,7 @@ impl Scanner<'_> {
             Sense::Color(color) => self.clause.colors.push(color),
             Sense::White(kelvin) => self.clause.whites.push(kelvin),
             Sense::Level(level) => self.clause.levels.push(level),
-            Sense::Class(_) | Sense::Talk(_) => {}
+            Sense::Class(_) | Sense::Talk(_) | Sense::Such(_) => {}
         }
     }
 }
