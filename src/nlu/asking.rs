@@ -182,12 +182,7 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
         }
         let verb = span.word(Word::Is) || span.word(Word::Did);
         let how = span.end > span.start + 1
-            && tokens.get(span.start).is_some_and(|token| {
-                lexicon
-                    .starting(&token.key)
-                    .iter()
-                    .any(|phrase| phrase.keys.len() == 1 && phrase.senses.contains(&Sense::Word(Word::What)))
-            })
+            && tokens.get(span.start).is_some_and(|token| lexicon.means(&token.key, Sense::Word(Word::What)))
             && span.sense(|sense| matches!(sense, Sense::Attribute(_)));
         if !named && (tells(span) || is_question_word(span) || (verb && !polite) || how) {
             return true;

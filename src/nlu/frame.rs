@@ -126,6 +126,14 @@ impl Frame {
         matches!(self.pred, Pred::Lock)
     }
 
+    /// Whether it puts things to rest or makes them safe: what is meant for whichever there are may be done to all.
+    pub fn rests(&self) -> bool {
+        matches!(
+            self.pred,
+            Pred::Off | Pred::OffOrClose | Pred::Close | Pred::Lock | Pred::Pause | Pred::Mute
+        )
+    }
+
     /// Whether it names a setting or a value.
     pub fn sets(&self) -> bool {
         self.amount.is_some() || self.color.is_some() || self.white.is_some() || self.mode.is_some()

@@ -111,7 +111,7 @@ impl Command<'_> {
         let none = [Word::What, Word::Any, Word::All, Word::Not, Word::Is];
         said.iter().all(|token| {
             none.iter().any(|word| self.is_word(&token.key, *word))
-                || self.lexicon.has_phrase(std::slice::from_ref(&token.key), Sense::Class(Class::Everything))
+                || self.lexicon.means(&token.key, Sense::Class(Class::Everything))
         })
     }
 

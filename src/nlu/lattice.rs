@@ -221,10 +221,7 @@ impl Lattice<'_> {
     fn is_pronoun(&self, at: usize, length: usize, value: Value) -> bool {
         let can_mean = |at: usize, words: &[Word]| {
             self.tokens.get(at).is_some_and(|token| {
-                self.lexicon.starting(&token.key).iter().any(|phrase| {
-                    phrase.keys.len() == 1
-                        && words.iter().any(|word| phrase.senses.contains(&Sense::Word(*word)))
-                })
+                words.iter().any(|word| self.lexicon.means(&token.key, Sense::Word(*word)))
             })
         };
         let wanted =

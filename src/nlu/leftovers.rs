@@ -3,6 +3,7 @@
 use super::clause::Clause;
 use super::command::{Command, Stop};
 use super::frame::Frame;
+use super::lexicon::Sense;
 use super::number::Value;
 use super::vocabulary::{Pred, StateWord, Word};
 
@@ -34,7 +35,7 @@ impl Command<'_> {
         let mut shared = clause.values.iter().filter_map(shares);
         let first = shared.next();
         // "Set the lamp two fifty percent" is a "to" that was heard wrongly.
-        let heard = first == Some(2.0) || clause.word(Word::From);
+        let heard = first.is_some_and(|first| self.sounds_like_to(first)) || clause.word(Word::From);
         let two = !heard && shared.any(|other| Some(other) != first);
         let both = clause.states.contains(&StateWord::On) && clause.states.contains(&StateWord::Off);
         let torn = both && !clause.word(Word::Or) && frame.pred != Pred::Toggle;
@@ -63,6 +64,14 @@ impl Command<'_> {
             return Err(Box::new(self.not_understood(Vec::new())));
         }
         Ok(())
+    }
+}
+
+impl Command<'_> {
+    /// Whether the word for a number sounds like "to": "two".
+    fn sounds_like_to(&self, number: f64) -> bool {
+        let words = self.lexicon.number_words.iter().filter(|(_, value)| **value == number);
+        words.map(|(word, _)| word).any(|word| self.lexicon.means(word, Sense::Word(Word::To)))
     }
 }
 

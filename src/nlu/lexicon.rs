@@ -218,6 +218,12 @@ impl Lexicon {
         self.starting(first).iter().any(|phrase| phrase.keys == keys && phrase.senses.contains(&sense))
     }
 
+    /// Whether a word can mean `sense` by itself.
+    pub fn means(&self, key: &str, sense: Sense) -> bool {
+        let says = |phrase: &Phrase| phrase.keys.len() == 1 && phrase.senses.contains(&sense);
+        self.starting(key).iter().any(says)
+    }
+
     /// The word for a colour, by its index.
     pub fn color_name(&self, color: usize) -> Option<&str> {
         self.color_names.get(&color).map(String::as_str)

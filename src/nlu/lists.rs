@@ -72,7 +72,7 @@ impl Command<'_> {
 
     /// "Haushaltsliste" is the list "Haushalt", where words are joined.
     fn without_list<'w>(&self, word: &'w str) -> &'w str {
-        let list = |kind: &str| self.lexicon.has_phrase(&[kind.to_owned()], Sense::Class(Class::List));
+        let list = |kind: &str| self.lexicon.means(kind, Sense::Class(Class::List));
         let parts = word.char_indices().map(|(at, _)| word.split_at(at));
         let named = |name: &&str| self.lists().any(|item| item.words.iter().any(|word| word == name));
         parts

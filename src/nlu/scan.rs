@@ -185,8 +185,7 @@ impl Scanner<'_> {
 
     /// Whether one of the words of a span means `word` by itself.
     fn has_inside(&self, span: &Span, word: Word) -> bool {
-        let means =
-            |token: &Token| self.lexicon.has_phrase(std::slice::from_ref(&token.key), Sense::Word(word));
+        let means = |token: &Token| self.lexicon.means(&token.key, Sense::Word(word));
         self.tokens.get(span.start..span.end).is_some_and(|said| said.iter().any(means))
     }
 
@@ -194,19 +193,21 @@ impl Scanner<'_> {
         super::text::joined(self.tokens.get(span.start..span.end).unwrap_or(&[]))
     }
 
-    /// "Hör auf, den Rasen zu mähen": the comma is inside of what is to stop.
+    /// "Hör auf, den Rasen zu mähen": the comma is inside of what is to stop, and of "stop, mow the lawn" it is not.
     fn stops_what_follows(&self, comma: &Span) -> bool {
         let works = |span: &Span| {
             [Pred::Clean, Pred::Mow, Pred::Water]
                 .iter()
                 .any(|pred| span.sense(|sense| *sense == Sense::Pred(*pred)))
         };
-        let mut rest =
-            self.row.iter().skip_while(|span| span.start < comma.end).take_while(|span| !span.is_mark());
+        let rest =
+            || self.row.iter().skip_while(|span| span.start < comma.end).take_while(|span| !span.is_mark());
+        let infinitive = rest().any(|span| self.has_inside(span, Word::To));
         self.clause.preds == [Pred::Stop]
             && self.clause.nps.is_empty()
             && self.np.is_none()
-            && rest.any(works)
+            && infinitive
+            && rest().any(works)
     }
 
     fn mark(&mut self, span: &Span) {

@@ -35,11 +35,6 @@ pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
             return true;
         }
     }
-    // 电视被关掉了: what was done to it.
-    let said = |wanted: Word| (0..tokens.len()).any(|at| !lengths(at, &word(wanted)).is_empty());
-    if said(Word::Passive) && !said(Word::If) && !said(Word::When) {
-        return true;
-    }
     let Some(subject) = lengths(at, &word(Word::Subject)).first().copied() else { return false };
     at += subject;
     already |= skip_already(&mut at);
@@ -62,6 +57,7 @@ pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
 /// Whether a sentence tells how things are or what somebody does, and asks for nothing: it has no verb, or one of a report.
 pub fn reports(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     tells_a_measure(row, lexicon.han_numbers)
+        || tells_what_was_done_to_it(row)
         || speaks_of_itself(tokens, lexicon)
         || (lexicon.han_numbers && reports_in_chinese(row, tokens))
         || (!lexicon.han_numbers
@@ -116,6 +112,12 @@ fn speaks_of_itself(tokens: &[Token], lexicon: &Lexicon) -> bool {
     // "Ik ga de televisie uitzetten": the verb stands at the end.
     let helped = at > speaker && !lexicon.han_numbers;
     verb(at) || (helped && (at..tokens.len()).any(verb))
+}
+
+/// 电视被关掉了
+fn tells_what_was_done_to_it(row: &[Span]) -> bool {
+    let said = |word: Word| row.iter().any(|span| span.word(word));
+    said(Word::Passive) && !said(Word::If) && !said(Word::When)
 }
 
 /// "Just locked the back door", "gerade den Fernseher ausgeschaltet": done, and no verb that asks for anything.

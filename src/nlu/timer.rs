@@ -35,7 +35,7 @@ struct Said {
 impl Command<'_> {
     /// Reads a sentence that has the word "timer"; `None` where it is about something else.
     pub fn timer(&self, sentence: &Sentence) -> Option<Understanding> {
-        let more = |key: &str| self.lexicon.has_phrase(&[key.to_owned()], Sense::Word(Word::More));
+        let more = |key: &str| self.lexicon.means(key, Sense::Word(Word::More));
         let said = said(sentence, &more)?;
         // "Turn off the light …": a command beside the timer is not for the timer.
         let other = sentence.row.iter().any(|span| {

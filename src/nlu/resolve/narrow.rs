@@ -20,8 +20,16 @@ impl Resolver<'_> {
             return Found::Items(if place { items } else { self.near(items) });
         }
         // "Some lights": which?
-        if np.one_of || (np.any && np.plural && self.frame.pred != Pred::Tell) {
+        if np.one_of {
             return Found::Several(items);
+        }
+        // "Turn off any lights": whichever are on.
+        if np.any && np.plural && self.frame.pred != Pred::Tell {
+            return match self.frame.rests() {
+                true if place => Found::Items(items),
+                true => Found::Items(self.near(items)),
+                false => Found::Several(items),
+            };
         }
         let named = place || np.places.contains(&Word::House) || !np.names_kinds_only();
         // "Both lights", where there are seven

@@ -94,9 +94,7 @@ impl Scanner<'_> {
         if (!span.plural && first_kind.is_none()) || !entities || noun.entities().any(called) {
             return None;
         }
-        let links = |token: &Token| {
-            self.lexicon.has_phrase(std::slice::from_ref(&token.key), Sense::Word(Word::Link))
-        };
+        let links = |token: &Token| self.lexicon.means(&token.key, Sense::Word(Word::Link));
         let (kind, place) = match (first_kind, tokens) {
             (Some(kind), [_, rest @ ..]) => {
                 let linked = rest.iter().take_while(|token| links(token)).count();
@@ -195,13 +193,11 @@ impl Scanner<'_> {
             .and_then(|before| self.row.get(before))
             .is_some_and(|span| self.is_determiner(span));
         let last = position + 1 == self.row.len();
-        // "At five mow the lawn": a verb with its object stands at the end too.
+        // "At five mow the lawn", "stop the music, mow the lawn": a verb with its object stands at the end too.
+        let object = self.row.get(position).is_some_and(|span| span.end > span.start + 1);
+        let timed = !self.clause.times.is_empty();
         let whole = !self.han
-            && !self.clause.times.is_empty()
-            && self
-                .row
-                .get(position)
-                .is_some_and(|span| span.end > span.start + 1 || self.clause.times_first);
+            && ((timed && (object || self.clause.times_first)) || (object && !self.done.is_empty()));
         (bare && !determined && (!last || whole))
             || (self.han && last && self.clause.preds.is_empty() && self.np.is_some())
             || (bare && !determined && self.row.len() == 1)
@@ -241,6 +237,8 @@ impl Scanner<'_> {
         if self.han && self.asking && span.word(Word::Who) {
             self.clause.question = self.clause.question.or(Some(Word::Who));
         }
+        // "Play some songs" is no wish for every player.
+        let sound = noun.classes.contains(&Class::Music);
         let words = std::mem::take(&mut self.clause.words);
         let np =
             self.np.get_or_insert_with(|| Np { start: span.start, joined: self.joined, ..Np::default() });
@@ -252,13 +250,14 @@ impl Scanner<'_> {
                 Word::Both if self.excepting => np.one_of = true,
                 Word::All => np.all = true,
                 Word::Both => (np.all, np.both) = (true, true),
-                Word::OneOf => np.one_of = true,
+                // "Play some music" leaves no choice.
+                Word::OneOf => {
+                    np.one_of |= !np.any || (noun.plural && !sound && !noun.is_place());
+                }
                 Word::Any => np.any = true,
                 other => self.clause.words.push(other),
             }
         }
-        // "Play some songs" is no wish for every player.
-        let sound = noun.classes.contains(&Class::Music);
         np.plural |= noun.plural && !noun.is_place() && !sound;
         if let Some(state) = self.such.take() {
             np.such = Some(state);

@@ -15,8 +15,9 @@ impl Scanner<'_> {
         let complete = !self.clause.preds.is_empty() || !self.clause.states.is_empty();
         let next = self.row.iter().find(|next| next.start == span.end);
         // "Make the lamp 20 percent brighter": by how much, said before the verb.
-        let by = steps(pred).is_some()
-            && !self.clause.values.is_empty()
+        let moves = matches!(pred, Pred::Open | Pred::Close) && self.clause.word(Word::By);
+        let by = (steps(pred).is_some() || moves)
+            && !(self.clause.values.is_empty() && self.clause.levels.is_empty())
             && self.clause.preds.iter().all(|pred| *pred == Pred::Set)
             && self.clause.states.is_empty()
             && self.clause.colors.is_empty()
@@ -167,6 +168,12 @@ impl Scanner<'_> {
             self.clause.words.push(if denied && span.word(Word::No) { Word::Not } else { word });
         } else if matches!(word, Except | ExceptEnd | Word::ExceptAfter | Word::Others | Word::Object) {
             self.exclusion(word, span);
+        } else if word == Word::Any {
+            self.clause.words.push(word);
+            // "Some lights", "des lumières": not whichever there are.
+            if !self.asking && (span.word(Word::OneOf) || span.word(Word::Article)) {
+                self.clause.words.push(Word::OneOf);
+            }
         } else if word != Filler {
             if asks(word) {
                 self.clause.question = self.clause.question.or(Some(word));
