@@ -40,6 +40,7 @@ mod lists;
 mod nearest;
 mod number;
 mod occasion;
+mod preamble;
 pub mod reply;
 mod resolve;
 mod scan;

@@ -125,7 +125,9 @@ fn tells_what_was_done(row: &[Span]) -> bool {
     let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
     let only = row.first().is_some_and(|span| span.word(Word::Only));
     // "Just the kitchen light on" asks for it.
-    let done = |span: &Span| span.word(Word::Past) || (state(span) && !is_verb(span) && !only);
+    let wish = |span: &Span| only && span.word(Word::Unchanging);
+    let done =
+        |span: &Span| (span.word(Word::Past) && !wish(span)) || (state(span) && !is_verb(span) && !only);
     // "The garage opened"
     let named = row.iter().position(names_something);
     let past = row.iter().rposition(|span| span.word(Word::Past));
@@ -147,7 +149,10 @@ fn begins_with_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
     let links =
         lengths(lately, &|sense| matches!(sense, Sense::Word(Word::To | Word::At | Word::Link))).contains(&1);
     let polite = !lengths(lately, &word(Word::Polite)).is_empty();
-    past && !links && (lately > 0 || !verb) && !polite
+    // "Just set the thermostat to 20" asks for it, "already set …" does not.
+    let wish =
+        !lengths(0, &word(Word::Only)).is_empty() && lengths(lately, &word(Word::Unchanging)).contains(&1);
+    past && !links && (lately > 0 || !verb) && !polite && !wish
 }
 
 /// "The garage door opens at eight"

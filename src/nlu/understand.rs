@@ -16,6 +16,7 @@ use super::dialogue::Dialogue;
 use super::index::HouseIndex;
 use super::lattice::{Lattice, Span};
 use super::lexicon::{Lexicon, LexiconError};
+use super::preamble;
 use super::scan::clauses;
 use super::separable;
 use super::text::{self, Kind, MAX_TOKENS, Token};
@@ -179,6 +180,9 @@ impl Sentence {
         }
         let acts = |item: usize| index.items.get(item).is_some_and(|item| !item.entity.actions.is_empty());
         let row = Lattice { tokens: &tokens, lexicon, index, counts: &acts }.best();
+        if let Some(command) = preamble::command_after(&row, &tokens, lexicon, index) {
+            return command;
+        }
         // "Sla dit liedje over" begins with a verb in two parts, and asks nothing.
         let mut joined = row.clone();
         separable::join(&mut joined, &tokens, lexicon);

@@ -216,6 +216,10 @@ vocabulary! {
         IfAfter = "if_after",
         /// Who says what he does himself: "I", "wij".
         Speaker = "speaker",
+        /// Who tells of himself before a command, and how he begins: "I", "acabo de".
+        Teller = "teller",
+        /// A verb that tells what was done in the form of a wish: "set", "shut".
+        Unchanging = "unchanging",
         /// "Just", "already", 已经: beside what was done.
         Lately = "lately",
         /// Chinese 被: what follows was done to it.
