@@ -114,7 +114,11 @@ impl Command<'_> {
             .find_map(|clause| named_areas(&clause.nps, self.index))
             .unwrap_or_default();
         running.last = self.conditioned(clauses);
-        let main: Vec<&Clause> = clauses.iter().filter(|clause| clause.role == Role::Main).collect();
+        let mut main: Vec<&Clause> = clauses.iter().filter(|clause| clause.role == Role::Main).collect();
+        // "Turn off the tv, it's too loud": the remark is only why.
+        if main.iter().any(|clause| clause.says_what_to_do() && !clause.nps.is_empty()) {
+            main.retain(|clause| clause.remarks.is_empty() || clause.says_what_to_do() || clause.has_value());
+        }
         if main.iter().any(|clause| clause.retracts()) {
             return self.nothing("never_mind");
         }

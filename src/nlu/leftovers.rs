@@ -106,6 +106,7 @@ fn is_odd(word: Word) -> bool {
     matches!(
         word,
         Word::Until
+            | Word::Because
             | Word::Later
             | Word::After
             | Word::May

@@ -16,6 +16,7 @@
 mod act;
 mod amount;
 mod answer;
+mod asides;
 mod asking;
 mod cancel;
 mod chosen;
@@ -40,7 +41,6 @@ mod lists;
 mod nearest;
 mod number;
 mod occasion;
-mod preamble;
 pub mod reply;
 mod resolve;
 mod scan;

@@ -8,6 +8,7 @@ use chrono_tz::Tz;
 
 use crate::home::House;
 
+use super::asides;
 use super::asking::asks;
 use super::clause::Clause;
 use super::command::Command;
@@ -16,7 +17,6 @@ use super::dialogue::Dialogue;
 use super::index::HouseIndex;
 use super::lattice::{Lattice, Span};
 use super::lexicon::{Lexicon, LexiconError};
-use super::preamble;
 use super::scan::clauses;
 use super::separable;
 use super::text::{self, Kind, MAX_TOKENS, Token};
@@ -180,7 +180,10 @@ impl Sentence {
         }
         let acts = |item: usize| index.items.get(item).is_some_and(|item| !item.entity.actions.is_empty());
         let row = Lattice { tokens: &tokens, lexicon, index, counts: &acts }.best();
-        if let Some(command) = preamble::command_after(&row, &tokens, lexicon, index) {
+        if let Some(end) = asides::reason(&row) {
+            return Self::of(tokens.into_iter().take(end).collect(), lexicon, index);
+        }
+        if let Some(command) = asides::command_after(&row, &tokens, lexicon, index) {
             return command;
         }
         // "Sla dit liedje over" begins with a verb in two parts, and asks nothing.

@@ -218,6 +218,8 @@ vocabulary! {
         Speaker = "speaker",
         /// Who tells of himself before a command, and how he begins: "I", "acabo de".
         Teller = "teller",
+        /// What follows is only why: "because", "so that we can".
+        Because = "because",
         /// A verb that tells what was done in the form of a wish: "set", "shut".
         Unchanging = "unchanging",
         /// "Just", "already", 已经: beside what was done.

@@ -1,5 +1,5 @@
-//! What somebody tells of himself before a command, and that asks for nothing: "I just got home, turn on the light",
-//! 我刚到家，开灯. Where in doubt it stays a part of the sentence.
+//! What is told beside a command and asks for nothing: "I just got home, turn on the light", 我刚到家，开灯, "… because I am
+//! reading". Where in doubt it stays a part of the sentence.
 
 use super::clause::Clause;
 use super::index::HouseIndex;
@@ -10,7 +10,20 @@ use super::text::Token;
 use super::understand::Sentence;
 use super::vocabulary::{Pred, StateWord, Word};
 
-/// The command that stands behind such a preamble; `None` where the sentence has none.
+/// The token at which the reason for a command begins, where nothing but that follows.
+pub fn reason(row: &[Span]) -> Option<usize> {
+    let at = row.iter().position(|span| span.word(Word::Because)).filter(|at| *at > 0)?;
+    let told = row.get(at + 1..)?;
+    let last = told.len().checked_sub(1)?;
+    let goes_on = |(at, span): (usize, &Span)| {
+        let joins = [Word::And, Word::Then, Word::Or, Word::Because].iter().any(|word| span.word(*word));
+        joins || shapes(span) || (span.is_mark() && at < last)
+    };
+    let begins = row.get(at).map(|span| span.start)?;
+    (!told.iter().enumerate().any(goes_on)).then_some(begins)
+}
+
+/// The command that stands behind what somebody tells of himself; `None` where the sentence has none.
 pub fn command_after(
     row: &[Span],
     tokens: &[Token],
