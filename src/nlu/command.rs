@@ -2,7 +2,7 @@
 
 use chrono::NaiveDateTime;
 
-use crate::home::{Action, EntityId, House};
+use crate::home::{Action, Domain, EntityId, House, Verb};
 
 use super::answer::Asker;
 use super::clause::{Clause, Role};
@@ -100,7 +100,34 @@ impl Command<'_> {
         if sentence.asking {
             return Asker { command: self }.answer(&clauses);
         }
-        self.act(&clauses)
+        let understood = self.act(&clauses);
+        // "Can we open the garage" may only ask for leave.
+        if sentence.row.iter().any(|span| span.word(Word::MayWe)) && self.lets_somebody_in(&understood) {
+            return self.not_understood(Vec::new());
+        }
+        understood
+    }
+
+    /// Whether something of it opens a door or a gate, unlocks or disarms.
+    fn lets_somebody_in(&self, understood: &Understanding) -> bool {
+        let door = |action: &Action| {
+            let entity = self.house.entity(action.entity.as_str());
+            let class = entity.and_then(|entity| entity.device_class.as_deref());
+            action.entity.domain() != Domain::Cover || matches!(class, Some("garage" | "gate" | "door"))
+        };
+        let opens = |action: &Action| match action.verb {
+            Verb::Unlock | Verb::Disarm => true,
+            Verb::Open | Verb::SetPosition => door(action),
+            _ => false,
+        };
+        let any = |intents: &[Intent]| intents.iter().flat_map(all_actions).any(opens);
+        match understood {
+            Understanding::Act(intents) => any(intents),
+            Understanding::Ask { pending, .. } => {
+                any(&pending.rest) || pending.alternatives.iter().any(|one| any(&one.intents))
+            }
+            _ => false,
+        }
     }
 
     pub fn act(&self, clauses: &[Clause]) -> Understanding {
@@ -260,6 +287,15 @@ pub fn push(intents: &mut Vec<Intent>, intent: Intent) {
         }
     } else if !intents.contains(&intent) {
         intents.push(intent);
+    }
+}
+
+/// What an intent does, now or later.
+fn all_actions(intent: &Intent) -> Vec<&Action> {
+    match intent {
+        Intent::Actions(actions) => actions.iter().collect(),
+        Intent::Schedule { intents, .. } => intents.iter().flat_map(all_actions).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -216,6 +216,8 @@ vocabulary! {
         IfAfter = "if_after",
         /// Who says what he does himself: "I", "wij".
         Speaker = "speaker",
+        /// Asks leave, or wishes: "can we", "on peut".
+        MayWe = "may_we",
         /// Who tells of himself before a command, and how he begins: "I", "acabo de".
         Teller = "teller",
         /// What follows is only why: "because", "so that we can".
