@@ -8,9 +8,11 @@ use super::dialogue::{Alternative, Pending};
 use super::index::Target;
 use super::lattice::Span;
 use super::lexicon::Sense;
+use super::text::{Kind, Token};
 use super::understand::Sentence;
 use super::understanding::{Intent, Understanding};
 use super::vocabulary::{Pred, Word};
+use super::which::SPOKEN;
 
 impl Command<'_> {
     /// An answer to our own question.
@@ -48,6 +50,9 @@ impl Command<'_> {
         {
             return Some(done(vec![only]));
         }
+        if let Some(one) = self.by_place(pending, sentence) {
+            return Some(done(vec![one]));
+        }
         if verb {
             return None;
         }
@@ -68,6 +73,14 @@ impl Command<'_> {
         let chosen: Vec<Alternative> =
             nps.iter().map(|np| self.alternative(np, &pending.alternatives)).collect::<Option<_>>()?;
         (!chosen.is_empty()).then(|| done(chosen.iter().collect()))
+    }
+
+    /// "The second one", 第二个: of those that our question read aloud.
+    fn by_place<'p>(&self, pending: &'p Pending, sentence: &Sentence) -> Option<&'p Alternative> {
+        let says = |token: &&Token| token.kind != Kind::Mark && !self.lexicon.fills(&token.key);
+        let said: String = sentence.tokens.iter().filter(says).map(|token| token.key.as_str()).collect();
+        let place = self.lexicon.ordinals.iter().position(|ordinal| *ordinal == said)?;
+        pending.alternatives.get(place).filter(|_| place < SPOKEN)
     }
 
     /// The alternative that a noun phrase means: one that it names whole, or the part of the only one that it names.

@@ -99,6 +99,8 @@ pub struct Lexicon {
     pub scenes: Vec<(Occasion, Vec<Vec<String>>)>,
     /// Questions about the past, see `history`.
     pub past: Vec<Past>,
+    /// First, second, third …
+    pub ordinals: Vec<String>,
     /// Names of days, months and sentences of the replies.
     replies: BTreeMap<String, String>,
     /// Phrases by their first key, longest first.
@@ -119,8 +121,7 @@ pub struct Lexicon {
     contractions: HashMap<String, Vec<String>>,
     traditional: HashMap<char, char>,
     floor_words: Vec<String>,
-    /// First, second, third …
-    ordinals: Vec<String>,
+
     /// What stands after the number of a thing: 号.
     counters: Vec<String>,
     same_places: Vec<Vec<Vec<String>>>,
@@ -337,7 +338,7 @@ impl Lexicon {
             all.push([key, without(keys, at)].concat());
         }
         if let Some(ordinal) = usize::try_from(number).ok().and_then(|number| self.ordinals.get(number - 1)) {
-            all.push([vec![ordinal.clone()], without(keys, at)].concat());
+            all.push([self.keys(ordinal), without(keys, at)].concat());
         }
         all
     }

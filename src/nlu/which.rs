@@ -11,7 +11,7 @@ use super::resolve::Resolver;
 use super::understanding::{Intent, ListChange, Understanding};
 
 /// Alternatives that are read aloud; of more it is said that there are others.
-const SPOKEN: usize = 4;
+pub const SPOKEN: usize = 4;
 
 impl Command<'_> {
     /// "Which one: …?", or "in which room: …?" where many things of a kind are in several.
