@@ -16,6 +16,9 @@ use super::timing::bare_clock_as_value;
 use super::understanding::{Intent, RefuseReason, Understanding};
 use super::vocabulary::{Class, Pred, Word};
 
+/// An item and what it would do.
+type Planned = (usize, Result<Vec<Action>, Fault>);
+
 impl Command<'_> {
     /// Adds what a clause asks for to what is done.
     pub fn clause(&self, clause: &Clause, running: &mut Running, alone: bool) -> Result<(), Stop> {
@@ -178,11 +181,14 @@ impl Command<'_> {
             running.negated = true;
             return Ok(intents);
         }
-        self.each_can(frame, &groups, &items, &resolver)?;
+        let planned = self.planned(frame, &items, &resolver);
+        if !frame.remark {
+            self.each_can(&groups, &planned)?;
+        }
         if !items.is_empty() {
             running.named.extend(&items);
             let areas = named_areas(&nps, self.index).unwrap_or_else(|| resolver.areas(&items));
-            let actions = self.plan(frame, &items, &resolver)?;
+            let actions = self.of_all(&planned)?;
             running.areas = areas;
             running.last = items;
             intents.push(Intent::Actions(actions));
@@ -264,36 +270,39 @@ impl Command<'_> {
     }
 
     /// Of what is named by itself something must be able to do it: nothing is left out without a word.
-    fn each_can(
-        &self,
-        frame: &Frame,
-        groups: &[Vec<usize>],
-        items: &[usize],
-        resolver: &Resolver<'_>,
-    ) -> Result<(), Stop> {
-        for group in groups.iter().filter(|_| !frame.remark) {
-            let kept: Vec<usize> = group.iter().copied().filter(|item| items.contains(item)).collect();
+    fn each_can(&self, groups: &[Vec<usize>], planned: &[Planned]) -> Result<(), Stop> {
+        for group in groups {
+            let kept: Vec<&Planned> = planned.iter().filter(|(item, _)| group.contains(item)).collect();
             if !kept.is_empty() {
-                self.plan(frame, &kept, resolver)?;
+                self.of_all(kept)?;
             }
         }
         Ok(())
     }
 
-    /// Plans every item. What only some of several cannot do is left out; what none can do is refused.
-    fn plan(&self, frame: &Frame, items: &[usize], resolver: &Resolver<'_>) -> Result<Vec<Action>, Stop> {
+    /// What every item would do.
+    fn planned(&self, frame: &Frame, items: &[usize], resolver: &Resolver<'_>) -> Vec<Planned> {
+        let plan = |item: &usize| {
+            let entity = &self.index.items.get(*item)?.entity;
+            Some((*item, act::plan(frame, entity, resolver.state(*item))))
+        };
+        items.iter().filter_map(plan).collect()
+    }
+
+    /// The actions together. What only some of several cannot do is left out; what none can do is refused.
+    fn of_all<'p>(&self, planned: impl IntoIterator<Item = &'p Planned>) -> Result<Vec<Action>, Stop> {
         let mut actions = Vec::new();
-        let mut fault: Option<(&Entity, Fault)> = None;
-        for item in items {
+        let mut fault: Option<(&Entity, &Fault)> = None;
+        for (item, plan) in planned {
             let Some(known) = self.index.items.get(*item) else { continue };
-            match act::plan(frame, &known.entity, resolver.state(*item)) {
-                Ok(planned) => actions.extend(planned),
-                Err(found @ Fault::Range { .. }) => return Err(Box::new(self.fault(&known.entity, &found))),
+            match plan {
+                Ok(planned) => actions.extend(planned.iter().cloned()),
+                Err(found @ Fault::Range { .. }) => return Err(Box::new(self.fault(&known.entity, found))),
                 Err(found) => fault = fault.or(Some((&known.entity, found))),
             }
         }
         match fault {
-            Some((entity, fault)) if actions.is_empty() => Err(Box::new(self.fault(entity, &fault))),
+            Some((entity, fault)) if actions.is_empty() => Err(Box::new(self.fault(entity, fault))),
             Some(_) | None => Ok(actions),
         }
     }
