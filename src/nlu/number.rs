@@ -71,12 +71,15 @@ impl Numbers<'_> {
     fn one_degree(&self, at: usize) -> Option<(Value, usize)> {
         // "Half a degree"
         if let Some(length) = self.word(at, Word::Half) {
-            let from = self.skip_article(at + length);
-            return Some((Value::Celsius(0.5), from + self.word(from, Word::Degree)? - at));
+            return self.degrees(0.5, self.skip_article(at + length), at);
         }
-        let from = at + self.word(at, Word::One)?;
-        let to = from + self.word(from, Word::Degree)?;
-        Some((Value::Celsius(1.0), to - at))
+        self.degrees(1.0, at + self.word(at, Word::One)?, at)
+    }
+
+    /// Degrees whose unit stands at `unit`, and how many tokens they take from `at`.
+    fn degrees(&self, number: f64, unit: usize, at: usize) -> Option<(Value, usize)> {
+        let (value, end) = self.unit(number, unit)?;
+        matches!(value, Value::Celsius(_) | Value::Fahrenheit(_)).then_some((value, end - at))
     }
 
     /// The unit after a number: `%`, `度半`, degrees Fahrenheit, kelvin.
