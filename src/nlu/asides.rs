@@ -63,7 +63,7 @@ fn begins_as_a_wish(command: &Sentence, lexicon: &Lexicon) -> bool {
     let alone = |phrase: &Phrase| {
         phrase.keys.len() == 1 && phrase.senses.iter().any(|sense| matches!(sense, Sense::Pred(_)))
     };
-    let verb = is_verb(first) || lexicon.starting(&word.key).iter().any(alone);
+    let verb = first.is_verb() || lexicon.starting(&word.key).iter().any(alone);
     let wish = verb && !lexicon.han_numbers && !tells_the_past(first, &command.tokens, lexicon);
     wish || first.word(Word::Object) || first.word(Word::Polite)
 }
@@ -97,11 +97,10 @@ impl Preamble<'_> {
     fn tells_what_was_done(&self) -> bool {
         // "Ik heb de garage geopend": what the verb tells stands elsewhere.
         let helped = self.spans.iter().any(|span| span.word(Word::Past));
-        let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
         let past = |span: &Span| {
-            tells_the_past(span, self.tokens, self.lexicon) || (helped && state(span) && !is_verb(span))
+            tells_the_past(span, self.tokens, self.lexicon) || (helped && span.is_state() && !span.is_verb())
         };
-        let deeds = || self.spans.iter().filter(|span| is_verb(span) || state(span));
+        let deeds = || self.spans.iter().filter(|span| span.is_verb() || span.is_state());
         let shaped = self.spans.iter().any(|span| span.word(Word::Polite) || shapes(span));
         !shaped && deeds().next().is_some() && deeds().all(past)
     }
@@ -111,10 +110,6 @@ impl Preamble<'_> {
 fn tells_the_past(span: &Span, tokens: &[Token], lexicon: &Lexicon) -> bool {
     let said = tokens.get(span.start..span.end).unwrap_or_default();
     span.word(Word::Past) || said.iter().any(|token| lexicon.means(&token.key, Sense::Word(Word::Past)))
-}
-
-fn is_verb(span: &Span) -> bool {
-    span.sense(|sense| matches!(sense, Sense::Pred(_)))
 }
 
 fn is_of_the_house(sense: &Sense) -> bool {

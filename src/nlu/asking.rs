@@ -91,9 +91,9 @@ fn tells_what_is(row: &[Span]) -> bool {
     if row.iter().any(|span| span.word(Word::If) || span.word(Word::Unless)) {
         return false;
     }
-    let told = row.iter().zip(row.iter().skip(1)).position(|(is, then)| is.word(Word::Is) && is_verb(then));
+    let told = row.iter().zip(row.iter().skip(1)).position(|(is, then)| is.word(Word::Is) && then.is_verb());
     told.is_some_and(|at| row.iter().take(at).any(names_something))
-        && row.iter().filter(|span| is_verb(span)).count() == 1
+        && row.iter().filter(|span| span.is_verb()).count() == 1
 }
 
 /// Whether a verb stands besides what "is" joins: "the water is on" has none, though "water" and "on" may be verbs, and
@@ -101,11 +101,7 @@ fn tells_what_is(row: &[Span]) -> bool {
 fn wishes_beside_is(row: &[Span]) -> bool {
     let is = row.iter().position(|span| span.word(Word::Is)).unwrap_or_default();
     let joined = |at: usize, span: &Span| at == is + 1 || (at < is && names_something(span));
-    row.iter().enumerate().any(|(at, span)| is_verb(span) && !joined(at, span))
-}
-
-fn is_verb(span: &Span) -> bool {
-    span.sense(|sense| matches!(sense, Sense::Pred(_)))
+    row.iter().enumerate().any(|(at, span)| span.is_verb() && !joined(at, span))
 }
 
 /// A device, a part of its name, or a kind of device.
@@ -117,7 +113,7 @@ pub fn names_something(span: &Span) -> bool {
 
 /// Western languages ask with the first word: a question word, or the verb.
 fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
-    let acts = row.iter().any(is_verb);
+    let acts = row.iter().any(Span::is_verb);
     let status =
         |span: &Span| span.sense(|sense| *sense == Sense::Attribute(super::vocabulary::Attribute::Status));
     let weather = |span: &Span| span.sense(|sense| *sense == Sense::Class(super::vocabulary::Class::Weather));
@@ -174,9 +170,7 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
         let named = !span.targets().is_empty();
         // "Do turn off the tv"
         let next = row.iter().find(|next| next.start == span.end);
-        let bare = |span: &Span| {
-            is_verb(span) && !span.word(Word::Past) && !span.sense(|sense| matches!(sense, Sense::State(_)))
-        };
+        let bare = |span: &Span| span.is_verb() && !span.word(Word::Past) && !span.is_state();
         if span.word(Word::Did) && !marked && next.is_some_and(bare) {
             return false;
         }

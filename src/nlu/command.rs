@@ -68,9 +68,11 @@ impl Command<'_> {
         }
         // "On a trop chaud" begins as what was done does.
         let remarks = sentence.row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Remark(_))));
-        let told = tells_the_past(&sentence.tokens, self.lexicon)
-            || reports(&sentence.row, &sentence.tokens, self.lexicon);
-        if !sentence.asking && !remarks && told {
+        let told = || {
+            tells_the_past(&sentence.tokens, self.lexicon)
+                || reports(&sentence.row, &sentence.tokens, self.lexicon)
+        };
+        if !sentence.asking && !remarks && told() {
             return self.not_understood(Vec::new());
         }
         // "Open the gate no no no"

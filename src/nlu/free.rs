@@ -38,11 +38,10 @@ impl Command<'_> {
         for template in &self.lexicon.templates {
             let skipped = match template.purpose {
                 Purpose::Play => explained || sentence.asking,
-                Purpose::ListAdd | Purpose::ListRemove => {
+                // "The eggs are done" tells so, "are the eggs done" asks.
+                Purpose::ListAdd | Purpose::ListRemove | Purpose::ListComplete => {
                     sentence.asking && self.begins_with_question(tokens)
                 }
-                // "The eggs are done" tells so, "are the eggs done" asks.
-                Purpose::ListComplete => sentence.asking && self.begins_with_question(tokens),
                 Purpose::ListRead
                 | Purpose::Broadcast
                 | Purpose::ScheduleList
@@ -134,8 +133,7 @@ impl Command<'_> {
 
     /// Whether a key alone can mean `word`.
     fn is_word(&self, key: &str, word: Word) -> bool {
-        let phrases = self.lexicon.starting(key);
-        phrases.iter().any(|phrase| phrase.keys.len() == 1 && phrase.senses.contains(&Sense::Word(word)))
+        self.lexicon.means(key, Sense::Word(word))
     }
 
     fn filled(&self, purpose: Purpose, tokens: &[Token], slots: &Slots) -> Understanding {
@@ -190,9 +188,7 @@ impl Command<'_> {
     fn without_kind<'m>(&self, media: &'m str) -> &'m str {
         let music = |kind: &str| {
             kind.len() > 4
-                && self
-                    .lexicon
-                    .has_phrase(&[self.lexicon.stem(&kind.to_lowercase())], Sense::Class(Class::Music))
+                && self.lexicon.means(&self.lexicon.stem(&kind.to_lowercase()), Sense::Class(Class::Music))
         };
         let from = media.rfind(' ').map_or(0, |space| space + 1);
         let last = media.get(from..).unwrap_or_default();

@@ -119,6 +119,14 @@ impl Span {
             .unwrap_or(&[])
     }
 
+    pub fn is_verb(&self) -> bool {
+        self.sense(|sense| matches!(sense, Sense::Pred(_)))
+    }
+
+    pub fn is_state(&self) -> bool {
+        self.sense(|sense| matches!(sense, Sense::State(_)))
+    }
+
     pub fn is_mark(&self) -> bool {
         self.readings.contains(&Reading::Mark)
     }

@@ -1,6 +1,8 @@
 //! Sentences that tell what somebody did, "I turned off the desk lamp", or how things are: they ask for nothing. What
 //! may be a report or a wish in the same words is a wish only where that is the safe reading.
 
+mod aspect;
+
 use super::asking::names_something;
 use super::lattice::Span;
 use super::lexicon::{Lexicon, Sense};
@@ -12,32 +14,22 @@ use super::vocabulary::{Pred, Word};
 pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
     let lengths = |at: usize, means: &dyn Fn(&Sense) -> bool| lengths(tokens, lexicon, at, means);
     let past = |at: usize| !lengths(at, &word(Word::Past)).is_empty();
-    let mut at = 0;
-    let mut already = false;
-    let skip_already = |at: &mut usize| {
-        let mut found = false;
-        while let Some(length) = lengths(*at, &word(Word::Already)).first() {
-            *at += length;
-            found = true;
-        }
-        found
-    };
+    let behind_already = |at: usize| skipped(at, tokens, lexicon, &[Word::Already]);
     // 刚才我把窗帘拉上了
-    if lexicon.han_numbers {
-        already |= skip_already(&mut at);
-    }
+    let begins = if lexicon.han_numbers { behind_already(0) } else { 0 };
     // "Could you have turned off the tv": what is asked so is over.
-    if let Some(length) = lengths(at, &word(Word::Polite)).first() {
-        let mut behind = at + length;
+    if let Some(length) = lengths(begins, &word(Word::Polite)).first() {
+        let behind = begins + length;
+        let helped = behind_already(behind);
         // "Could you just shut the door" asks for it.
         let verb = |at: usize| lengths(at, &|sense| matches!(sense, Sense::Pred(_))).contains(&1);
-        if skip_already(&mut behind) && past(behind) && !verb(behind) {
+        if helped > behind && past(helped) && !verb(helped) {
             return true;
         }
     }
-    let Some(subject) = lengths(at, &word(Word::Subject)).first().copied() else { return false };
-    at += subject;
-    already |= skip_already(&mut at);
+    let Some(subject) = lengths(begins, &word(Word::Subject)).first().copied() else { return false };
+    let at = behind_already(begins + subject);
+    let already = begins > 0 || at > begins + subject;
     if past(at) {
         return true;
     }
@@ -59,7 +51,7 @@ pub fn reports(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     tells_a_measure(row, lexicon.han_numbers)
         || tells_what_was_done_to_it(row)
         || speaks_of_itself(tokens, lexicon)
-        || (lexicon.han_numbers && reports_in_chinese(row, tokens))
+        || (lexicon.han_numbers && aspect::reports(row, tokens, lexicon))
         || (!lexicon.han_numbers
             && (begins_with_the_past(tokens, lexicon)
                 || tells_what_was_done(row)
@@ -81,8 +73,9 @@ fn tells_a_measure(row: &[Span], han: bool) -> bool {
     };
     let past = row.iter().rfind(|span| !span.is_mark()).is_some_and(|span| span.word(Word::Past));
     let is = |span: &Span| span.word(Word::Is) || span.word(Word::Has) || (han && span.word(Word::Lately));
-    let verb =
-        |span: &Span| is_verb(span) && !(han && past && span.sense(|sense| matches!(sense, Sense::Level(_))));
+    let verb = |span: &Span| {
+        span.is_verb() && !(han && past && span.sense(|sense| matches!(sense, Sense::Level(_))))
+    };
     row.iter().any(measured)
         && (row.iter().any(is) || (han && past))
         && !row
@@ -100,12 +93,7 @@ fn speaks_of_itself(tokens: &[Token], lexicon: &Lexicon) -> bool {
     if !lengths(0, &wish).is_empty() {
         return false;
     }
-    let mut at = speaker;
-    while let Some(length) =
-        lengths(at, &|sense| matches!(sense, Sense::Word(Word::Already | Word::Lately))).first()
-    {
-        at += length;
-    }
+    let at = skipped(speaker, tokens, lexicon, &[Word::Already, Word::Lately]);
     let verb = |at: usize| {
         !lengths(at, &|sense| matches!(sense, Sense::Pred(pred) if *pred != Pred::Tell)).is_empty()
     };
@@ -122,12 +110,11 @@ fn tells_what_was_done_to_it(row: &[Span]) -> bool {
 
 /// "Just locked the back door", "gerade den Fernseher ausgeschaltet": done, and no verb that asks for anything.
 fn tells_what_was_done(row: &[Span]) -> bool {
-    let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
     let only = row.first().is_some_and(|span| span.word(Word::Only));
     // "Just the kitchen light on" asks for it.
     let wish = |span: &Span| only && span.word(Word::Unchanging);
     let done =
-        |span: &Span| (span.word(Word::Past) && !wish(span)) || (state(span) && !is_verb(span) && !only);
+        |span: &Span| (span.word(Word::Past) && !wish(span)) || (span.is_state() && !span.is_verb() && !only);
     // "The garage opened"
     let named = row.iter().position(names_something);
     let past = row.iter().rposition(|span| span.word(Word::Past));
@@ -136,7 +123,7 @@ fn tells_what_was_done(row: &[Span]) -> bool {
     let opened = past.is_some_and(|past| named.is_some_and(|named| named < past) && ends(past));
     (opened || row.iter().any(|span| span.word(Word::Lately)))
         && row.iter().any(done)
-        && !row.iter().any(|span| (is_verb(span) && !done(span)) || span.word(Word::Polite))
+        && !row.iter().any(|span| (span.is_verb() && !done(span)) || span.word(Word::Polite))
 }
 
 /// "Turned off the tv", "already turned off the tv"
@@ -163,84 +150,29 @@ fn tells_a_habit(row: &[Span]) -> bool {
     let named = row.iter().position(names_something);
     // "Needs locking" is a wish.
     let wish = |span: &Span| span.sense(|sense| *sense == Sense::Pred(Pred::Set));
-    let habit = |span: &Span| span.plural && is_verb(span) && !names_something(span) && !wish(span);
+    let habit = |span: &Span| span.plural && span.is_verb() && !names_something(span) && !wish(span);
     // "Je veux les volets fermés" is one too.
-    let wished = |span: &Span| is_verb(span) || span.word(Word::Polite);
+    let wished = |span: &Span| span.is_verb() || span.word(Word::Polite);
     named.is_some_and(|named| row.iter().skip(named + 1).any(habit) && !row.iter().take(named).any(wished))
 }
 
 /// "To turn off the tv say …"
 fn tells_how(row: &[Span]) -> bool {
-    matches!(row, [to, verb, ..] if to.word(Word::To) && to.time().is_none() && !is_verb(to) && is_verb(verb))
-}
-
-/// 没锁后门, 后门已经锁上了, 车库门打开了: what begins or ends so tells what is so.
-fn reports_in_chinese(row: &[Span], tokens: &[Token]) -> bool {
-    if row.iter().any(|span| [Word::If, Word::When, Word::IfAfter].iter().any(|word| span.word(*word))) {
-        return false;
-    }
-    let begins = |span: &Span, with: &str| tokens.get(span.start).is_some_and(|token| token.key == with);
-    let lacks = |span: &Span| {
-        begins(span, "没") && span.such().is_none() && span.sense(|sense| matches!(sense, Sense::State(_)))
-    };
-    let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
-    let just = row.windows(2).any(|pair| {
-        matches!(pair, [lately, next] if lately.word(Word::Lately) && (is_verb(next) || state(next) || next.word(Word::Object)))
-    });
-    let opens = |span: &Span| {
-        let preds = [Pred::On, Pred::Open, Pred::OnOrOpen, Pred::Unlock, Pred::Disarm];
-        span.sense(|sense| matches!(sense, Sense::Pred(pred) if preds.contains(pred)))
-    };
-    let wished = |span: &Span| span.word(Word::Object) || span.word(Word::Polite);
-    let last = tokens.iter().rfind(|token| token.kind != Kind::Mark);
-    let verb = row.iter().rposition(is_verb);
-    let opened = last.is_some_and(|token| token.key == "了")
-        && !row.iter().any(wished)
-        && verb.is_some_and(|verb| {
-            row.get(verb).is_some_and(opens)
-                && row.iter().take(verb).any(names_something)
-                && row.iter().skip(verb + 1).all(|span| span.is_mark() || span.word(Word::Past))
-        });
-    let text = |span: &Span| {
-        tokens.get(span.start..span.end).and_then(<[Token]>::last).map(|token| token.key.as_str())
-    };
-    // 厨房灯还开着: how it is; 打开了车库门: done; 只开了一半: no more than that.
-    let shown = row.iter().rposition(|span| is_verb(span) || state(span));
-    let stays = shown.is_some_and(|verb| {
-        let after: Vec<&Span> = row.iter().skip(verb + 1).filter(|span| !span.is_mark()).collect();
-        let stays = match after.as_slice() {
-            [] => row.get(verb).is_some_and(|span| text(span) == Some("着")),
-            [one] => text(one) == Some("着"),
-            _ => false,
-        };
-        row.get(verb).is_some_and(|span| opens(span) || state(span))
-            && stays
-            && !row.iter().take(verb).rev().take_while(|span| !span.is_mark()).any(is_verb)
-            && row.iter().take(verb).any(names_something)
-            && !row.iter().any(wished)
-    });
-    let done = |span: &Span| is_verb(span) && text(span) == Some("了");
-    let began =
-        row.first().is_some_and(|span| opens(span) && done(span)) && row.iter().skip(1).any(names_something);
-    // 窗帘开了一半
-    let level = |span: &Span| span.sense(|sense| matches!(sense, Sense::Level(_)));
-    let partly = verb.is_some_and(|verb| {
-        let rest: Vec<&Span> = row.iter().skip(verb + 1).filter(|span| !span.is_mark()).collect();
-        row.get(verb).is_some_and(|span| opens(span) && done(span))
-            && matches!(rest.as_slice(), [one] if level(one))
-            && row.iter().take(verb).any(names_something)
-    });
-    let only =
-        row.iter().any(|span| span.word(Word::Only)) && row.iter().any(done) && !row.iter().any(wished);
-    row.iter().any(lacks) || just || opened || stays || began || partly || only
-}
-
-fn is_verb(span: &Span) -> bool {
-    span.sense(|sense| matches!(sense, Sense::Pred(_)))
+    matches!(row, [to, verb, ..] if to.word(Word::To) && to.time().is_none() && !to.is_verb() && verb.is_verb())
 }
 
 fn word(wanted: Word) -> impl Fn(&Sense) -> bool {
     move |sense: &Sense| *sense == Sense::Word(wanted)
+}
+
+/// Where what follows some words begins, which may stand at `at` one after the other.
+fn skipped(at: usize, tokens: &[Token], lexicon: &Lexicon, words: &[Word]) -> usize {
+    let known = |sense: &Sense| matches!(sense, Sense::Word(word) if words.contains(word));
+    let mut at = at;
+    while let Some(length) = lengths(tokens, lexicon, at, &known).first() {
+        at += length;
+    }
+    at
 }
 
 /// How long the phrases at `at` are that can mean it, longest first.

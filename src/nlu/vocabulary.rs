@@ -248,6 +248,12 @@ vocabulary! {
         Already = "already",
         /// A verb that tells what was done: "turned", 关了.
         Past = "past",
+        /// Chinese 没 before a verb: it was not done.
+        Lacking = "lacking",
+        /// Chinese 了 behind a verb: it was done.
+        Finished = "finished",
+        /// Chinese 着 behind a verb: it lasts.
+        Lasting = "lasting",
         /// Chinese 能, 可以: what begins with it and ends like a question asks to do.
         Modal = "modal",
         Now = "now",
@@ -279,6 +285,8 @@ vocabulary! {
         Little = "little",
         Lot = "lot",
         More = "more",
+        /// An "and" that adds before a number: "kitchen light plus 10".
+        Plus = "plus",
         Above = "above",
         Below = "below",
         If = "if",

@@ -220,6 +220,9 @@ fn marks(word: Word) -> bool {
             | Word::Subject
             | Word::Already
             | Word::Past
+            | Word::Lacking
+            | Word::Finished
+            | Word::Lasting
             | Word::Modal
             | Word::Weekly
             | Word::MinutesPast

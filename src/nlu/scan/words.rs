@@ -135,7 +135,7 @@ impl Scanner<'_> {
             self.clause.words.push(word);
         } else if word == And {
             // "Kitchen light plus 10"
-            let adds = self.text(span) == "plus"
+            let adds = span.word(Word::Plus)
                 && self.row.iter().any(|next| next.start == span.end && next.value().is_some());
             if adds
                 && !self.han
