@@ -154,8 +154,13 @@ fn asks_first(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
     if has_done(row) || (wished && ends_in_a_state(row)) || remarks(row) {
         return false;
     }
+    begins_with_a_question(row, tokens, lexicon, marked)
+}
+
+/// Whether the first word that says something is a question word, or a verb that asks.
+fn begins_with_a_question(row: &[Span], tokens: &[Token], lexicon: &Lexicon, marked: bool) -> bool {
     let unasked = |token: &Token| lexicon.unasked.contains(&token.text);
-    if acts && !marked && tokens.first().is_some_and(unasked) {
+    if row.iter().any(Span::is_verb) && !marked && tokens.first().is_some_and(unasked) {
         return false;
     }
     let mut polite = false;

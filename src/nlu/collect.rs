@@ -32,32 +32,8 @@ impl Command<'_> {
         let frame = resolver.frame;
         let pronoun = clause.word(Word::It) || clause.word(Word::Them);
         let mut collected = Collected::default();
-        let sweeping = clause.word(Word::All) && matches!(frame.pred, Pred::Off | Pred::OffOrClose);
-        // "Which lights are on" – "all off": those.
-        let spoken: Vec<usize> =
-            self.dialogue.entities.iter().filter_map(|id| self.index.item_of(id.as_str())).collect();
-        if nps.is_empty() && sweeping && spoken.len() > 1 {
-            collected.items = spoken;
-        } else if nps.is_empty() && sweeping && !pronoun && frame.attribute.is_none() {
-            let everything = Noun { classes: vec![Class::Everything], ..Noun::default() };
-            let np = Np { nouns: vec![everything], all: true, ..Np::default() };
-            self.collect(resolver.find(&np), &np, &mut collected)?;
-        } else if nps.is_empty() {
-            // "… on at seven and off at nine": the same thing.
-            let goes_on = clause.preds.is_empty() && clause.states.is_empty() && clause.remarks.is_empty();
-            // "If the back door isn't locked, lock": what was spoken of, where it can be done to that.
-            let fits = |item: &usize| {
-                self.index.items.get(*item).is_some_and(|item| frame.fits(item.entity.domain()))
-            };
-            let able = frame.secures() && running.last.iter().all(fits);
-            let same = pronoun || goes_on || able || frame.implied().is_none();
-            let found = if same && !running.last.is_empty() {
-                Found::Items(running.last.clone())
-            } else {
-                resolver.unnamed(pronoun)
-            };
-            let np = resolver.implied_np().unwrap_or_default();
-            self.collect(found, &np, &mut collected)?;
+        if nps.is_empty() {
+            self.unnamed(clause, resolver, running, &mut collected)?;
         }
         for np in nps {
             let mut np = np.clone();
@@ -82,6 +58,44 @@ impl Command<'_> {
             self.collect(found, &np, &mut collected)?;
         }
         Ok(collected)
+    }
+
+    /// What is meant where nothing is named: everything, what was spoken of, or what the verb implies.
+    fn unnamed(
+        &self,
+        clause: &Clause,
+        resolver: &Resolver<'_>,
+        running: &Running,
+        collected: &mut Collected,
+    ) -> Result<(), Stop> {
+        let frame = resolver.frame;
+        let pronoun = clause.word(Word::It) || clause.word(Word::Them);
+        let sweeping = clause.word(Word::All) && matches!(frame.pred, Pred::Off | Pred::OffOrClose);
+        // "Which lights are on" – "all off": those.
+        let spoken: Vec<usize> =
+            self.dialogue.entities.iter().filter_map(|id| self.index.item_of(id.as_str())).collect();
+        if sweeping && spoken.len() > 1 {
+            collected.items = spoken;
+            return Ok(());
+        }
+        if sweeping && !pronoun && frame.attribute.is_none() {
+            let everything = Noun { classes: vec![Class::Everything], ..Noun::default() };
+            let np = Np { nouns: vec![everything], all: true, ..Np::default() };
+            return self.collect(resolver.find(&np), &np, collected);
+        }
+        // "… on at seven and off at nine": the same thing.
+        let goes_on = clause.preds.is_empty() && clause.states.is_empty() && clause.remarks.is_empty();
+        // "If the back door isn't locked, lock": what was spoken of, where it can be done to that.
+        let fits =
+            |item: &usize| self.index.items.get(*item).is_some_and(|item| frame.fits(item.entity.domain()));
+        let able = frame.secures() && running.last.iter().all(fits);
+        let same = pronoun || goes_on || able || frame.implied().is_none();
+        let found = if same && !running.last.is_empty() {
+            Found::Items(running.last.clone())
+        } else {
+            resolver.unnamed(pronoun)
+        };
+        self.collect(found, &resolver.implied_np().unwrap_or_default(), collected)
     }
 
     /// Whether another clause keeps something that a phrase would mean: "turn off the lights but leave the kitchen on".

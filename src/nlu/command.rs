@@ -158,13 +158,7 @@ impl Command<'_> {
             Ok(spared) => running.spared = spared,
             Err(stop) => return *stop,
         }
-        // "Turn on the fan above 25 degrees" waits for something; "to at least 25" sets it.
-        let waits = |clause: &&Clause| {
-            (clause.word(Word::Above) || clause.word(Word::Below))
-                && !clause.values.is_empty()
-                && !clause.word(Word::To)
-        };
-        if main.iter().any(waits) {
+        if main.iter().any(|clause| waits(clause)) {
             let reply = self.say("condition", &[]);
             return Understanding::Refuse { reply, reason: RefuseReason::Condition };
         }
@@ -270,6 +264,12 @@ impl Command<'_> {
         };
         Understanding::Refuse { reply, reason: RefuseReason::UnknownName { said: said.to_owned(), nearest } }
     }
+}
+
+/// "Turn on the fan above 25 degrees" waits for something; "to at least 25" sets it.
+fn waits(clause: &Clause) -> bool {
+    let limited = clause.word(Word::Above) || clause.word(Word::Below);
+    limited && !clause.values.is_empty() && !clause.word(Word::To)
 }
 
 /// "Open the garage, wait, don't open", "… cancel that": a clause that takes back those before it.

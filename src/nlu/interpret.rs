@@ -182,9 +182,7 @@ impl Command<'_> {
             return Ok(intents);
         }
         let planned = self.planned(frame, &items, &resolver);
-        if !frame.remark {
-            self.each_can(&groups, &planned)?;
-        }
+        self.each_can(if frame.remark { &[] } else { &groups }, &planned)?;
         if !items.is_empty() {
             running.named.extend(&items);
             let areas = named_areas(&nps, self.index).unwrap_or_else(|| resolver.areas(&items));

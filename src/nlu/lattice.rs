@@ -1,140 +1,15 @@
 //! From tokens to the best row of spans: what each stretch of the sentence can mean.
 
+mod slips;
+mod span;
+
+pub use span::{Reading, Span};
+
 use super::index::{HouseIndex, Target};
 use super::lexicon::{Lexicon, Phrase, Sense};
 use super::number::{Numbers, Value};
 use super::text::{Kind, Token};
-use super::time::Time;
-use super::vocabulary::{StateWord, Word};
-
-/// A stretch of tokens and everything that it can mean.
-#[derive(Debug, Clone)]
-pub struct Span {
-    pub start: usize,
-    pub end: usize,
-    pub readings: Vec<Reading>,
-    /// Whether the last token was plural.
-    pub plural: bool,
-    /// Whether it was misspelt, or misheard.
-    pub fuzzy: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Reading {
-    Sense(Sense),
-    /// The full name of something of the house.
-    Name(Vec<Target>),
-    /// Part of the names of these entities.
-    Part(Vec<usize>),
-    Value(Value),
-    Time(Time),
-    /// A mark that ends a phrase.
-    Mark,
-    /// Nothing explains it.
-    Unknown,
-}
-
-impl Span {
-    pub fn sense(&self, test: impl Fn(&Sense) -> bool) -> bool {
-        self.readings.iter().any(|reading| match reading {
-            Reading::Sense(sense) => test(sense),
-            Reading::Name(_)
-            | Reading::Part(_)
-            | Reading::Value(_)
-            | Reading::Time(_)
-            | Reading::Mark
-            | Reading::Unknown => false,
-        })
-    }
-
-    pub fn word(&self, word: Word) -> bool {
-        self.sense(|sense| *sense == Sense::Word(word))
-    }
-
-    /// How things are of which it says that these are meant.
-    pub fn such(&self) -> Option<StateWord> {
-        self.readings.iter().find_map(|reading| match reading {
-            Reading::Sense(Sense::Such(state)) => Some(*state),
-            Reading::Sense(_)
-            | Reading::Name(_)
-            | Reading::Part(_)
-            | Reading::Value(_)
-            | Reading::Time(_)
-            | Reading::Mark
-            | Reading::Unknown => None,
-        })
-    }
-
-    pub fn value(&self) -> Option<Value> {
-        self.readings.iter().find_map(|reading| match reading {
-            Reading::Value(value) => Some(*value),
-            Reading::Sense(_)
-            | Reading::Name(_)
-            | Reading::Part(_)
-            | Reading::Time(_)
-            | Reading::Mark
-            | Reading::Unknown => None,
-        })
-    }
-
-    pub fn time(&self) -> Option<Time> {
-        self.readings.iter().find_map(|reading| match reading {
-            Reading::Time(time) => Some(*time),
-            Reading::Sense(_)
-            | Reading::Name(_)
-            | Reading::Part(_)
-            | Reading::Value(_)
-            | Reading::Mark
-            | Reading::Unknown => None,
-        })
-    }
-
-    pub fn targets(&self) -> &[Target] {
-        self.readings
-            .iter()
-            .find_map(|reading| match reading {
-                Reading::Name(targets) => Some(targets.as_slice()),
-                Reading::Sense(_)
-                | Reading::Part(_)
-                | Reading::Value(_)
-                | Reading::Time(_)
-                | Reading::Mark
-                | Reading::Unknown => None,
-            })
-            .unwrap_or(&[])
-    }
-
-    pub fn parts(&self) -> &[usize] {
-        self.readings
-            .iter()
-            .find_map(|reading| match reading {
-                Reading::Part(items) => Some(items.as_slice()),
-                Reading::Sense(_)
-                | Reading::Name(_)
-                | Reading::Value(_)
-                | Reading::Time(_)
-                | Reading::Mark
-                | Reading::Unknown => None,
-            })
-            .unwrap_or(&[])
-    }
-
-    pub fn is_verb(&self) -> bool {
-        self.sense(|sense| matches!(sense, Sense::Pred(_)))
-    }
-
-    pub fn is_state(&self) -> bool {
-        self.sense(|sense| matches!(sense, Sense::State(_)))
-    }
-
-    pub fn is_mark(&self) -> bool {
-        self.readings.contains(&Reading::Mark)
-    }
-
-    pub fn is_unknown(&self) -> bool {
-        self.readings.contains(&Reading::Unknown)
-    }
-}
+use super::vocabulary::Word;
 
 /// Costs of a span: fewer, longer and surer ones are better.
 mod cost {
@@ -304,87 +179,6 @@ impl Lattice<'_> {
         spans.push((Span { start, end, readings: vec![reading], plural, fuzzy: false }, price));
     }
 
-    /// Adds what the unknown words may be slips of: the names, places and kinds; never verbs or "not".
-    fn misspelt(&self, spans: &[Span], all: &mut Vec<(Span, f32)>) {
-        for span in spans.iter().filter(|span| span.is_unknown()) {
-            let Some(token) = self.tokens.get(span.start) else { continue };
-            match token.kind {
-                Kind::Word => self.misspelt_word(span.start, token, all),
-                Kind::Han => self.misheard(span.start, all),
-                Kind::Number | Kind::Mark => {}
-            }
-        }
-    }
-
-    fn misspelt_word(&self, at: usize, token: &Token, all: &mut Vec<(Span, f32)>) {
-        let length = token.key.chars().count();
-        if length < 5 {
-            return;
-        }
-        let limit = if length >= 8 { 2 } else { 1 };
-        let first = token.key.chars().next();
-        let mut best: Option<(usize, String)> = None;
-        let sizes = (length - limit).max(5)..=length + limit;
-        let kinds = self.lexicon.kind_words().filter(|word| sizes.contains(&word.chars().count()));
-        for word in self.index.words(sizes.clone()).chain(kinds) {
-            if word.chars().next() != first && length < 7 {
-                continue;
-            }
-            let distance = strsim::damerau_levenshtein(&token.key, word);
-            if distance > 0
-                && distance <= limit
-                && best.as_ref().is_none_or(|(least, known)| (distance, word) < (*least, known.as_str()))
-            {
-                best = Some((distance, word.to_owned()));
-            }
-        }
-        if let Some((_, word)) = best {
-            self.substituted(at, at + 1, &[word], all);
-        }
-    }
-
-    /// Homophones: 可听 for 客厅.
-    fn misheard(&self, at: usize, all: &mut Vec<(Span, f32)>) {
-        for start in at.saturating_sub(3)..=at {
-            for end in at + 1..=(at + 4).min(self.tokens.len()) {
-                if end - start < 2 {
-                    continue;
-                }
-                let Some(part) = self.tokens.get(start..end) else { continue };
-                let said: String = part.iter().map(|token| token.key.as_str()).collect();
-                let forms: Vec<&String> =
-                    self.index.sounding(&said).iter().filter(|form| **form != said).collect();
-                if let [form] = forms.as_slice() {
-                    let keys: Vec<String> = form.chars().map(String::from).collect();
-                    self.substituted(start, end, &keys, all);
-                }
-            }
-        }
-    }
-
-    /// Reads `start..end` as if `keys` had been said there, together with what stands around.
-    fn substituted(&self, start: usize, end: usize, keys: &[String], all: &mut Vec<(Span, f32)>) {
-        let mut tokens = self.tokens.to_vec();
-        let mut replaced: Vec<Token> = Vec::new();
-        let Some(pattern) = self.tokens.get(start) else { return };
-        for key in keys {
-            replaced.push(Token { text: key.clone(), key: key.clone(), plural: false, ..pattern.clone() });
-        }
-        if replaced.len() != end - start {
-            return;
-        }
-        tokens.splice(start..end, replaced);
-        let other = Lattice { tokens: &tokens, ..*self };
-        for (mut span, price) in other.spans() {
-            let touches = span.start < end && span.end > start;
-            if touches && span.readings.iter().any(names) {
-                span.readings.retain(names);
-                span.fuzzy = true;
-                all.push((span, price + cost::FUZZY - 1.0));
-            }
-        }
-    }
-
     /// The cheapest path through the spans; of equal ones the one whose spans start longer.
     fn path(&self, spans: Vec<(Span, f32)>) -> Vec<Span> {
         let count = self.tokens.len();
@@ -428,13 +222,4 @@ impl Lattice<'_> {
 /// Whether a phrase only says which things are meant: "that are on".
 fn tells_which(phrase: &Phrase) -> bool {
     phrase.keys.len() > 1 && phrase.senses.iter().all(|sense| matches!(sense, Sense::Such(_)))
-}
-
-/// What may be a slip of the tongue: names, kinds and settings; never verbs or "not".
-fn names(reading: &Reading) -> bool {
-    match reading {
-        Reading::Name(_) | Reading::Part(_) => true,
-        Reading::Sense(Sense::Class(_) | Sense::Attribute(_)) => true,
-        Reading::Sense(_) | Reading::Value(_) | Reading::Time(_) | Reading::Mark | Reading::Unknown => false,
-    }
 }

@@ -1,9 +1,10 @@
 //! From noun phrases to entities of the house. An unknown place or name is never widened.
 //!
-//! `matching` finds what a phrase can mean, `narrow` what it means of several.
+//! `matching` finds what a phrase can mean, `narrow` what it means of several, and `sweep` what "everything" is.
 
 mod matching;
 mod narrow;
+mod sweep;
 
 use crate::home::{Domain, House, State};
 
@@ -184,17 +185,6 @@ impl Resolver<'_> {
         }
     }
 
-    /// "Turn off all the switches" leaves the freezer on.
-    fn uncritical(&self, items: Vec<usize>, np: &Np) -> Vec<usize> {
-        let sweeps = np.names_kinds_only() && items.len() > 1;
-        if !sweeps || !matches!(self.frame.pred, Pred::Off | Pred::OffOrClose) {
-            return items;
-        }
-        let safe = |item: &usize| self.item(*item).is_some_and(|item| !item.critical);
-        let kept: Vec<usize> = items.iter().copied().filter(safe).collect();
-        if kept.is_empty() { items } else { kept }
-    }
-
     /// Whether a place is not said, the caller's is known, and none of the items is there.
     fn elsewhere(&self, items: &[usize], np: &Np) -> bool {
         let placed = !np.places.is_empty() || np.nouns.iter().any(Noun::is_place);
@@ -216,69 +206,6 @@ impl Resolver<'_> {
         let speaker = np.has_class(Class::Speaker);
         let fits = |item: &Item| self.fits(item) && !(speaker && belongs(item, Class::Tv) == 2);
         self.best(self.matching(&wider, &fits))
-    }
-
-    /// "Everything": what may be switched without a thought; never locks, alarm, climate, freezers, routers.
-    fn everything(&self, np: &Np) -> Found {
-        let closing = matches!(self.frame.pred, Pred::Open | Pred::Close);
-        // "Lower everything": the volume, the blinds or the light?
-        if matches!(self.frame.pred, Pred::Raise | Pred::Lower) {
-            return Found::Missing;
-        }
-        let sweeps =
-            |noun: &&Noun| noun.classes.contains(&Class::Everything) || noun.classes.contains(&Class::Device);
-        let placed = |noun: &&Noun| {
-            noun.targets.iter().any(|target| matches!(target, Target::Area(_) | Target::Floor(_)))
-        };
-        // "The garage" is a door too; beside "everything" it says where.
-        if let Some(odd) = np.nouns.iter().find(|noun| !sweeps(noun) && !placed(noun)) {
-            return Found::Unknown(odd.text.clone());
-        }
-        let place = |item: &Item| {
-            np.nouns
-                .iter()
-                .filter(|noun| !sweeps(noun) && placed(noun))
-                .all(|noun| noun.targets.iter().any(|target| self.in_target(item, *target)))
-                && np.places.iter().all(|word| self.place_word(item, *word))
-        };
-        let items: Vec<usize> = self
-            .index
-            .items
-            .iter()
-            .enumerate()
-            .filter(|(_, item)| {
-                let domain = item.entity.domain();
-                let swept = if self.frame.secures() {
-                    domain == Domain::Lock
-                } else if closing {
-                    domain == Domain::Cover
-                        && matches!(
-                            item.entity.device_class.as_deref(),
-                            Some("blind" | "curtain" | "shade" | "shutter" | "awning")
-                        )
-                } else {
-                    matches!(domain, Domain::Light | Domain::Switch | Domain::Fan | Domain::MediaPlayer)
-                };
-                // "Everything yellow": what has no colour is not meant.
-                let colored = self.frame.color.is_none() && self.frame.white.is_none();
-                swept
-                    && (colored || domain == Domain::Light)
-                    && !item.critical
-                    && self.fits(item)
-                    && place(item)
-            })
-            .map(|(position, _)| position)
-            .filter(|item| self.is_such(*item, np))
-            .collect();
-        // What is off already is not told one by one, unless all of it is.
-        let off = matches!(self.frame.pred, Pred::Off | Pred::OffOrClose);
-        let on = |item: &usize| self.state(*item).and_then(State::text) != Some("off");
-        let still: Vec<usize> = items.iter().copied().filter(on).collect();
-        match (items.is_empty(), off && !still.is_empty()) {
-            (true, _) => Found::Nothing(np.text()),
-            (false, true) => Found::Items(still),
-            (false, false) => Found::Items(self.those_on(items)),
-        }
     }
 
     /// What an exclusion takes away; `None` where it names nothing that is known.

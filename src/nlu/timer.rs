@@ -32,6 +32,21 @@ struct Said {
     asking: bool,
 }
 
+impl Said {
+    /// "Five minutes more" can only be for the timer.
+    fn only_changes(&self, row: &[Span]) -> bool {
+        let bare = row.iter().all(|span| {
+            span.is_mark()
+                || span.word(Word::Filler)
+                || span.word(Word::And)
+                || span.value().is_some()
+                || span.sense(|sense| matches!(sense, Sense::Pred(Pred::Add | Pred::Remove)))
+        });
+        let changes = self.preds.iter().any(|pred| matches!(pred, Pred::Add | Pred::Remove));
+        bare && changes && !self.durations.is_empty()
+    }
+}
+
 impl Command<'_> {
     /// Reads a sentence that has the word "timer"; `None` where it is about something else.
     pub fn timer(&self, sentence: &Sentence) -> Option<Understanding> {
@@ -223,6 +238,21 @@ fn names_timer(span: &Span) -> bool {
     })
 }
 
+/// "Another five minutes", "five minutes more": of "for another five minutes" it is how long a new one runs.
+fn comes_on_top(sentence: &Sentence, position: usize, more: &dyn Fn(&str) -> bool) -> bool {
+    let row = &sentence.row;
+    let Some(span) = row.get(position) else { return false };
+    let says =
+        |at: Option<usize>, word: Word| at.and_then(|at| row.get(at)).is_some_and(|span| span.word(word));
+    let before = position.checked_sub(1);
+    let inside = sentence.tokens.get(span.start..span.end).unwrap_or_default();
+    let on_top = inside.iter().any(|token| more(&token.key))
+        || says(before, Word::More)
+        || says(Some(position + 1), Word::More);
+    let length = matches!(span.value(), Some(Value::Duration(_)));
+    length && on_top && !says(position.checked_sub(2), Word::For)
+}
+
 /// `more` says whether a word alone can mean "more".
 fn said(sentence: &Sentence, more: &dyn Fn(&str) -> bool) -> Option<Said> {
     let mut said = Said { query: sentence.asking, asking: sentence.asking, ..Said::default() };
@@ -238,19 +268,7 @@ fn said(sentence: &Sentence, more: &dyn Fn(&str) -> bool) -> Option<Said> {
             said.all |= span.plural;
             found = true;
         }
-        let length = matches!(span.value(), Some(Value::Duration(_)));
-        let beside = |at: Option<usize>| {
-            at.and_then(|at| sentence.row.get(at)).is_some_and(|span| span.word(Word::More))
-        };
-        let inside = sentence.tokens.get(span.start..span.end).unwrap_or_default();
-        let within = inside.iter().any(|token| more(&token.key));
-        // "For another five minutes" is how long a new one runs.
-        let lasts = position
-            .checked_sub(2)
-            .and_then(|at| sentence.row.get(at))
-            .is_some_and(|span| span.word(Word::For));
-        said.more |=
-            length && !lasts && (within || beside(position.checked_sub(1)) || beside(Some(position + 1)));
+        said.more |= comes_on_top(sentence, position, more);
         if let Some(Value::Duration(seconds)) = span.value() {
             said.durations.push((seconds, before));
         } else if let Some(Time::After(seconds)) = span.time() {
@@ -274,16 +292,7 @@ fn said(sentence: &Sentence, more: &dyn Fn(&str) -> bool) -> Option<Said> {
         // "de" of "un minuteur de 5 minutes" says how long it is, "um" and "by" how much it changes.
         before = (span.word(Word::By) && !span.word(Word::Link)).then_some(Word::By);
     }
-    // "Five minutes more" can only be for the timer.
-    let bare = sentence.row.iter().all(|span| {
-        span.is_mark()
-            || span.word(Word::Filler)
-            || span.word(Word::And)
-            || span.value().is_some()
-            || span.sense(|sense| matches!(sense, Sense::Pred(Pred::Add | Pred::Remove)))
-    });
-    let changes = said.preds.iter().any(|pred| matches!(pred, Pred::Add | Pred::Remove));
-    if bare && changes && !said.durations.is_empty() {
+    if !found && said.only_changes(&sentence.row) {
         said.timer = sentence.row.len();
         return Some(said);
     }

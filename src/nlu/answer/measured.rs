@@ -69,6 +69,15 @@ impl Asker<'_, '_> {
         }
     }
 
+    /// "The battery of the kitchen sink": what knows it of the device that was named.
+    fn of_the_same_device(&self, np: &Np, knows: &dyn Fn(usize) -> bool) -> Vec<usize> {
+        let device = |item: usize| self.item(item)?.entity.device.as_ref().map(|device| &device.id);
+        let named: Vec<_> =
+            self.about(Some(np), &|_| true).into_iter().filter_map(|item| device(item).cloned()).collect();
+        let same = |item: &usize| device(*item).is_some_and(|id| named.contains(id));
+        (0..self.command.index.items.len()).filter(|item| knows(*item) && same(item)).collect()
+    }
+
     /// The entities that know an attribute, best first: a sensor of it before a device that has it too.
     pub(super) fn with_attribute(&self, clause: &Clause, attribute: Attribute) -> Vec<usize> {
         let nps = distributed(&clause.nps);
@@ -93,21 +102,7 @@ impl Asker<'_, '_> {
         if items.is_empty()
             && let Some(np) = np
         {
-            // "the battery of the kitchen sink": the sensor of the same device.
-            let devices: Vec<String> = self
-                .about(Some(np), &|_| true)
-                .iter()
-                .filter_map(|item| self.item(*item)?.entity.device.as_ref().map(|device| device.id.clone()))
-                .collect();
-            items = (0..self.command.index.items.len())
-                .filter(|item| {
-                    knows(*item)
-                        && self
-                            .item(*item)
-                            .and_then(|known| known.entity.device.as_ref())
-                            .is_some_and(|device| devices.contains(&device.id))
-                })
-                .collect();
+            items = self.of_the_same_device(np, &knows);
         }
         if items.is_empty()
             && let Some(np) = np

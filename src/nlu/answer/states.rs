@@ -39,13 +39,7 @@ impl Asker<'_, '_> {
         };
         let (yes, no, unknown) = (with(Truth::Yes), with(Truth::No), with(Truth::Unknown));
         if clause.question == Some(Word::HowMany) {
-            let count = yes.len().to_string();
-            let key = if yes.is_empty() { "count_none" } else { "count" };
-            let values = [("count", count), ("names", self.names(&yes)), ("state", self.word(state))];
-            let values: Vec<(&str, &str)> =
-                values.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            let text = self.command.say(key, &values);
-            return self.reply(text, &yes);
+            return self.counted(&yes, state);
         }
         if clause.attributes.contains(&Attribute::Age) || clause.question == Some(Word::HowLong) {
             return self.since(if yes.is_empty() { &items } else { &yes });
@@ -69,6 +63,13 @@ impl Asker<'_, '_> {
         let values = [("names", self.names(&yes)), ("state", self.word(state))];
         let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.reply(self.command.say("some", &values), &yes)
+    }
+
+    fn counted(&self, yes: &[usize], state: StateWord) -> Understanding {
+        let key = if yes.is_empty() { "count_none" } else { "count" };
+        let (count, names, word) = (yes.len().to_string(), self.names(yes), self.word(state));
+        let text = self.command.say(key, &[("count", &count), ("names", &names), ("state", &word)]);
+        self.reply(text, yes)
     }
 
     fn word(&self, state: StateWord) -> String {

@@ -49,12 +49,19 @@ impl Resolver<'_> {
         if narrowed.len() == 1 {
             return Found::Items(narrowed);
         }
-        let kinds_only = np.names_kinds_only();
-        let one_area = self.in_one_area(&narrowed);
+        if self.are_one(&narrowed, items.len(), np, by_place) {
+            return Found::Items(narrowed);
+        }
+        Found::Several(narrowed)
+    }
+
+    /// "The light" of a room or of a floor: several things that are meant as one.
+    fn are_one(&self, narrowed: &[usize], of: usize, np: &Np, by_place: bool) -> bool {
+        let place = np.nouns.iter().any(Noun::is_place) || !np.places.is_empty();
         let by_floor =
             np.nouns.iter().any(|noun| noun.targets.iter().any(|target| matches!(target, Target::Floor(_))))
                 || np.places.iter().any(|word| *word != Word::Here);
-        let several = narrowed.iter().filter_map(|item| self.item(*item)).all(|item| {
+        let harmless = narrowed.iter().filter_map(|item| self.item(*item)).all(|item| {
             matches!(
                 item.entity.domain(),
                 Domain::Light
@@ -65,13 +72,8 @@ impl Resolver<'_> {
                     | Domain::Humidifier
             ) && !matches!(item.entity.device_class.as_deref(), Some("garage" | "gate" | "door"))
         });
-        if kinds_only
-            && several
-            && ((one_area && (place || narrowed.len() < items.len())) || by_floor || by_place)
-        {
-            return Found::Items(narrowed);
-        }
-        Found::Several(narrowed)
+        let of_one_area = self.in_one_area(narrowed) && (place || narrowed.len() < of);
+        np.names_kinds_only() && harmless && (of_one_area || by_floor || by_place)
     }
 
     fn in_one_area(&self, items: &[usize]) -> bool {

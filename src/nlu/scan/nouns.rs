@@ -12,35 +12,8 @@ use crate::nlu::vocabulary::{Attribute, Class, Pred, Word};
 impl Scanner<'_> {
     /// The noun that a span is here, if it is one.
     pub(super) fn as_noun(&self, span: &Span, position: usize) -> Option<Noun> {
-        let mut noun = Noun { text: self.text(span), plural: span.plural, ..Noun::default() };
-        let mut other = false;
-        let mut pred = false;
-        for reading in &span.readings {
-            match reading {
-                Reading::Name(targets) => noun.targets.extend(targets.iter().copied()),
-                Reading::Part(items) => noun.parts.extend(items.iter().copied()),
-                Reading::Sense(Sense::Class(class)) => noun.classes.push(*class),
-                Reading::Sense(Sense::Pred(_)) => pred = true,
-                Reading::Sense(Sense::Mode(_)) => other |= self.wants_mode(position),
-                Reading::Sense(
-                    Sense::Attribute(_)
-                    | Sense::Word(_)
-                    | Sense::State(_)
-                    | Sense::Such(_)
-                    | Sense::Remark(_)
-                    | Sense::Occasion(_)
-                    | Sense::Talk(_)
-                    | Sense::Color(_)
-                    | Sense::White(_)
-                    | Sense::Level(_),
-                )
-                | Reading::Value(_)
-                | Reading::Time(_) => other = true,
-                Reading::Mark | Reading::Unknown => {}
-            }
-        }
-        noun.targets.sort_unstable();
-        noun.parts.sort_unstable();
+        let (mut noun, other) = self.nameable(span, position);
+        let pred = span.is_verb();
         // "Who is home", where the weather is called "Home".
         let acts =
             |item: usize| self.index.items.get(item).is_some_and(|item| !item.entity.actions.is_empty());
@@ -76,6 +49,39 @@ impl Scanner<'_> {
         let named =
             place && self.np.as_ref().is_some_and(|np| np.nouns.iter().any(|noun| !noun.parts.is_empty()));
         (!noun.parts.is_empty() && (!other || named) && !pred).then_some(noun)
+    }
+
+    /// Everything that a span can name, and whether it can say something else too.
+    fn nameable(&self, span: &Span, position: usize) -> (Noun, bool) {
+        let mut noun = Noun { text: self.text(span), plural: span.plural, ..Noun::default() };
+        let mut other = false;
+        for reading in &span.readings {
+            match reading {
+                Reading::Name(targets) => noun.targets.extend(targets.iter().copied()),
+                Reading::Part(items) => noun.parts.extend(items.iter().copied()),
+                Reading::Sense(Sense::Class(class)) => noun.classes.push(*class),
+                Reading::Sense(Sense::Pred(_)) => {}
+                Reading::Sense(Sense::Mode(_)) => other |= self.wants_mode(position),
+                Reading::Sense(
+                    Sense::Attribute(_)
+                    | Sense::Word(_)
+                    | Sense::State(_)
+                    | Sense::Such(_)
+                    | Sense::Remark(_)
+                    | Sense::Occasion(_)
+                    | Sense::Talk(_)
+                    | Sense::Color(_)
+                    | Sense::White(_)
+                    | Sense::Level(_),
+                )
+                | Reading::Value(_)
+                | Reading::Time(_) => other = true,
+                Reading::Mark | Reading::Unknown => {}
+            }
+        }
+        noun.targets.sort_unstable();
+        noun.parts.sort_unstable();
+        (noun, other)
     }
 
     /// "The living room lights" are those of the room, also where one of them is called "living room light".

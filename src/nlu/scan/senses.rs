@@ -10,6 +10,27 @@ use crate::nlu::vocabulary::{Pred, StateWord, Word};
 impl Scanner<'_> {
     /// A word of the lexicon that is no noun here.
     pub(super) fn sense(&mut self, span: &Span, position: usize) {
+        let chosen = self.chosen(span, position);
+        // 没锁的 before nothing that it could be said of.
+        self.clause.spoiled |= chosen.is_none() && span.such().is_some();
+        if let Some(sense) = chosen {
+            if matches!(sense, Sense::Pred(_)) && self.remarked_before(position) {
+                self.separate(Break::Comma);
+                self.clause.start = span.start;
+                self.clause.end = span.end;
+            }
+            self.apply(sense, span);
+            // 降到 is both: lower, and to; 亮一点 brighter, and a little.
+            for word in [Word::To, Word::By, Word::Halve, Word::Little, Word::Keep] {
+                if matches!(sense, Sense::Pred(_)) && span.word(word) {
+                    self.clause.words.push(word);
+                }
+            }
+        }
+    }
+
+    /// The meaning that it has here.
+    fn chosen(&self, span: &Span, position: usize) -> Option<Sense> {
         let find = |test: &dyn Fn(&Sense) -> bool| {
             span.readings.iter().find_map(|reading| match reading {
                 Reading::Sense(sense) if test(sense) => Some(*sense),
@@ -38,7 +59,7 @@ impl Scanner<'_> {
         // "Set the alarm to away", "arm the alarm in night mode".
         let as_state = state.is_some() && !self.asking && self.wants_mode(position);
         let as_occasion = matches!(remark, Some(Sense::Occasion(_))) && !self.clause.preds.is_empty();
-        let chosen = if article {
+        if article {
             None
         } else if mode.is_some() && (as_state || as_occasion) {
             mode
@@ -58,22 +79,6 @@ impl Scanner<'_> {
             pred
         } else {
             attribute.or(value).or(word).or(remark)
-        };
-        // 没锁的 before nothing that it could be said of.
-        self.clause.spoiled |= chosen.is_none() && span.such().is_some();
-        if let Some(sense) = chosen {
-            if matches!(sense, Sense::Pred(_)) && self.remarked_before(position) {
-                self.separate(Break::Comma);
-                self.clause.start = span.start;
-                self.clause.end = span.end;
-            }
-            self.apply(sense, span);
-            // 降到 is both: lower, and to; 亮一点 brighter, and a little.
-            for word in [Word::To, Word::By, Word::Halve, Word::Little, Word::Keep] {
-                if matches!(sense, Sense::Pred(_)) && span.word(word) {
-                    self.clause.words.push(word);
-                }
-            }
         }
     }
 

@@ -133,7 +133,27 @@ impl Scanner<'_> {
             self.close_np();
             self.excepting = false;
             self.clause.words.push(word);
-        } else if word == And {
+        } else if matches!(word, And | Or | Then | Word::Correction) {
+            self.parts(word, span);
+        } else if matches!(word, Except | ExceptEnd | Word::ExceptAfter | Word::Others | Word::Object) {
+            self.exclusion(word, span);
+        } else if word == Word::Any {
+            self.clause.words.push(word);
+            // "Some lights", "des lumières": not whichever there are.
+            if !self.asking && (span.word(Word::OneOf) || span.word(Word::Article)) {
+                self.clause.words.push(Word::OneOf);
+            }
+        } else if word != Filler {
+            if asks(word) {
+                self.clause.question = self.clause.question.or(Some(word));
+            }
+            self.clause.words.push(word);
+        }
+    }
+
+    /// Words between two clauses, or two things of one.
+    fn parts(&mut self, word: Word, span: &Span) {
+        if word == Word::And {
             // "Kitchen light plus 10"
             let adds = span.word(Word::Plus)
                 && self.row.iter().any(|next| next.start == span.end && next.value().is_some());
@@ -145,9 +165,9 @@ impl Scanner<'_> {
                 self.clause.words.push(Word::More);
             }
             self.separate(Break::And);
-        } else if word == Or {
+        } else if word == Word::Or {
             self.or(span);
-        } else if word == Then {
+        } else if word == Word::Then {
             // "Apaga la tele luego": at the very end it is some later time.
             if span.word(Word::Later)
                 && self.row.iter().all(|next| next.start <= span.start || next.is_mark())
@@ -166,19 +186,6 @@ impl Scanner<'_> {
                     .iter()
                     .any(|next| next.start == span.end && (is_thing(next) || next.word(Word::All)));
             self.clause.words.push(if denied && span.word(Word::No) { Word::Not } else { word });
-        } else if matches!(word, Except | ExceptEnd | Word::ExceptAfter | Word::Others | Word::Object) {
-            self.exclusion(word, span);
-        } else if word == Word::Any {
-            self.clause.words.push(word);
-            // "Some lights", "des lumières": not whichever there are.
-            if !self.asking && (span.word(Word::OneOf) || span.word(Word::Article)) {
-                self.clause.words.push(Word::OneOf);
-            }
-        } else if word != Filler {
-            if asks(word) {
-                self.clause.question = self.clause.question.or(Some(word));
-            }
-            self.clause.words.push(word);
         }
     }
 
