@@ -228,6 +228,11 @@ impl Clause {
         self.word(Word::Is) && tells && !self.word(Word::Polite) && !brings_about
     }
 
+    /// "It's too dark in the kitchen", and nothing to be done.
+    pub fn only_remarks(&self) -> bool {
+        !self.remarks.is_empty() && !self.says_what_to_do() && !self.has_value()
+    }
+
     /// Whether it has a verb, or a state to be brought about.
     pub fn says_what_to_do(&self) -> bool {
         !self.preds.is_empty() || !self.states.is_empty()

@@ -137,17 +137,15 @@ impl Command<'_> {
         if let Some(stop) = self.condition(clauses) {
             return stop;
         }
-        running.areas = clauses
-            .iter()
-            .filter(|clause| clause.role != Role::Main)
-            .find_map(|clause| named_areas(&clause.nps, self.index))
-            .unwrap_or_default();
-        running.last = self.conditioned(clauses);
-        let mut main: Vec<&Clause> = clauses.iter().filter(|clause| clause.role == Role::Main).collect();
         // "Turn off the tv, it's too loud": the remark is only why.
-        if main.iter().any(|clause| clause.says_what_to_do() && !clause.nps.is_empty()) {
-            main.retain(|clause| clause.remarks.is_empty() || clause.says_what_to_do() || clause.has_value());
-        }
+        let does =
+            |clause: &Clause| clause.role == Role::Main && clause.says_what_to_do() && !clause.nps.is_empty();
+        let excused = clauses.iter().any(does);
+        let asks = |clause: &&Clause| clause.role == Role::Main && !(excused && clause.only_remarks());
+        let (main, beside): (Vec<&Clause>, Vec<&Clause>) = clauses.iter().partition(asks);
+        let place = |clause: &&Clause| named_areas(&clause.nps, self.index);
+        running.areas = beside.iter().find_map(place).unwrap_or_default();
+        running.last = self.conditioned(clauses);
         if main.iter().any(|clause| clause.retracts()) {
             return self.nothing("never_mind");
         }
