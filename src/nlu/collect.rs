@@ -2,6 +2,7 @@
 
 use super::clause::{Clause, Noun, Np};
 use super::command::{Command, Running, Stop};
+use super::kinds::belongs;
 use super::resolve::{Found, Resolver};
 use super::understanding::{Intent, RefuseReason, Understanding};
 use super::vocabulary::{Class, Pred, Word};
@@ -89,7 +90,12 @@ impl Command<'_> {
         let fits =
             |item: &usize| self.index.items.get(*item).is_some_and(|item| frame.fits(item.entity.domain()));
         let able = frame.secures() && running.last.iter().all(fits);
-        let same = pronoun || goes_on || able || frame.implied().is_none();
+        // "Turn on the reading lamp, a bit darker": that one, and not every light of the room.
+        let theirs = frame.implied().is_some_and(|class| {
+            let of = |item: &usize| self.index.items.get(*item).is_some_and(|item| belongs(item, class) > 0);
+            frame.sets() && running.last.iter().all(|item| of(item) && fits(item))
+        });
+        let same = pronoun || goes_on || able || theirs || frame.implied().is_none();
         let found = if same && !running.last.is_empty() {
             Found::Items(running.last.clone())
         } else {

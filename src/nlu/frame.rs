@@ -115,10 +115,7 @@ impl Frame {
             Remark::Quiet => Pred::Louder,
             Remark::Humid | Remark::Dry => Pred::Set,
         };
-        self.amount = Some(Amount::Step {
-            up: matches!(remark, Remark::Dark | Remark::Cold | Remark::Quiet),
-            size: Size::Usual,
-        });
+        self.amount = Some(Amount::Step { up: remark.wishes_more() == Some(true), size: Size::Usual });
     }
 
     /// Whether it makes a house safer: what is meant for one door may be done to all.

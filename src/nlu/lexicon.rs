@@ -58,6 +58,12 @@ pub const COLORS: &[(&str, [u8; 3])] = &[
     ("lavender", [230, 230, 250]),
     ("coral", [255, 127, 80]),
     ("crimson", [220, 20, 60]),
+    ("lightblue", [173, 216, 230]),
+    ("skyblue", [135, 206, 235]),
+    ("lightgreen", [144, 238, 144]),
+    ("darkgreen", [0, 100, 0]),
+    ("darkred", [139, 0, 0]),
+    ("lightpink", [255, 182, 193]),
 ];
 
 /// A data file that cannot be used. The files are part of the program, so a test of the language finds it first.

@@ -255,7 +255,14 @@ fn comes_on_top(sentence: &Sentence, position: usize, more: &dyn Fn(&str) -> boo
 
 /// `more` says whether a word alone can mean "more".
 fn said(sentence: &Sentence, more: &dyn Fn(&str) -> bool) -> Option<Said> {
-    let mut said = Said { query: sentence.asking, asking: sentence.asking, ..Said::default() };
+    // "Give me a ten minute timer" asks nothing.
+    let gives = sentence.row.windows(3).any(|row| {
+        let length = |span: &Span| matches!(span.value(), Some(Value::Duration(_)));
+        let tells = |span: &Span| span.sense(|sense| *sense == Sense::Pred(Pred::Tell));
+        matches!(row, [tell, one, long] if tells(tell) && one.word(Word::One) && length(long))
+    });
+    let asking = sentence.asking && !gives;
+    let mut said = Said { query: asking, asking, ..Said::default() };
     let mut before: Option<Word> = None;
     let mut found = false;
     for (position, span) in sentence.row.iter().enumerate() {

@@ -263,3 +263,14 @@ vocabulary! {
         Thanks = "thanks",
     }
 }
+
+impl Remark {
+    /// Whether there is too little of it; `None` for the air, which has no step.
+    pub fn wishes_more(self) -> Option<bool> {
+        match self {
+            Remark::Dark | Remark::Cold | Remark::Quiet => Some(true),
+            Remark::Bright | Remark::Warm | Remark::Loud => Some(false),
+            Remark::Humid | Remark::Dry => None,
+        }
+    }
+}

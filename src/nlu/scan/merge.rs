@@ -2,7 +2,7 @@
 
 use super::Break;
 use crate::nlu::amount::steps;
-use crate::nlu::clause::{Clause, Role};
+use crate::nlu::clause::{Clause, Np, Role};
 use crate::nlu::vocabulary::{Pred, Word};
 
 /// A clause and what stands after it.
@@ -108,6 +108,11 @@ impl Merger {
 
     fn join(&mut self, mut clause: Clause, complete: bool, after: Break) {
         let (between, alone) = (self.between, self.waiting.is_none());
+        if complete && alone && self.clauses.last_mut().is_some_and(|before| excuses(before, &mut clause)) {
+            self.clauses.pop();
+        } else if complete && self.clauses.last().is_some_and(|before| says_again(before, &clause)) {
+            return;
+        }
         match (complete, self.clauses.last_mut()) {
             (true, Some(before)) if between != Break::Strong && alone && shares(before, &clause) => {
                 before.absorb(clause);
@@ -153,6 +158,34 @@ impl Merger {
         }
         self.clauses
     }
+}
+
+/// "The kitchen light is too bright, dim it a little": whether a remark is only why, and of the thing that it names. The
+/// clause behind it takes the thing.
+fn excuses(before: &mut Clause, clause: &mut Clause) -> bool {
+    let thing = !before.nps.is_empty() && !before.nps.iter().all(Np::is_place);
+    let bare = clause.role == Role::Main && clause.nps.is_empty() && clause.says_what_to_do();
+    let excuses = before.role == Role::Main && before.only_remarks() && thing && bare && !clause.spares();
+    if excuses {
+        clause.nps = std::mem::take(&mut before.nps);
+        clause.words.retain(|word| !matches!(word, Word::It | Word::Them));
+    }
+    excuses
+}
+
+/// "It's too loud, turn it down": whether a clause only wishes what the remark before it wishes too.
+fn says_again(before: &Clause, clause: &Clause) -> bool {
+    let [remark] = before.remarks.as_slice() else { return false };
+    let Some(up) = remark.wishes_more() else { return false };
+    let way = match (clause.word(Word::Up), clause.word(Word::Down)) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => clause.preds.iter().find_map(|pred| steps(*pred)),
+    };
+    let plain = clause.preds.iter().all(|pred| *pred == Pred::Set || steps(*pred).is_some());
+    let bare =
+        clause.nps.is_empty() && !clause.has_value() && clause.times.is_empty() && clause.states.is_empty();
+    before.only_remarks() && clause.word(Word::It) && plain && bare && way == Some(up)
 }
 
 /// Whether a clause without a verb names something and a time of its own for it.
