@@ -5,7 +5,6 @@ use super::clause::Clause;
 use super::index::HouseIndex;
 use super::lattice::Span;
 use super::lexicon::{Lexicon, Phrase, Sense};
-use super::number::Numbers;
 use super::text::Token;
 use super::understand::Sentence;
 use super::vocabulary::{Pred, StateWord, Word};
@@ -23,6 +22,13 @@ pub fn reason(row: &[Span]) -> Option<usize> {
     (!told.iter().enumerate().any(goes_on)).then_some(begins)
 }
 
+/// "It says, open the garage": what is repeated, and asked by nobody.
+pub fn quotes(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
+    let end = row.iter().position(Span::is_mark);
+    let said = end.and_then(|end| row.get(..end)).map(|spans| Preamble { spans, tokens, lexicon });
+    said.is_some_and(|said| said.is_of_oneself() && said.quotes())
+}
+
 /// The command that stands behind what somebody tells of himself; `None` where the sentence has none.
 pub fn command_after(
     row: &[Span],
@@ -31,13 +37,14 @@ pub fn command_after(
     index: &HouseIndex,
 ) -> Option<Sentence> {
     let end = row.iter().position(Span::is_mark)?;
+    let parts =
+        |span: &Span| tokens.get(span.start).is_some_and(|token| PARTING.contains(&token.text.as_str()));
+    row.get(end).filter(|mark| parts(mark))?;
     let preamble = Preamble { spans: row.get(..end)?, tokens, lexicon };
     let remarks = preamble.spans.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Remark(_))));
-    if !remarks && (Numbers { tokens, lexicon }).word(0, Word::Teller).is_none() {
-        return None;
-    }
     let done = preamble.tells_what_was_done();
-    if !done && !preamble.is_idle() {
+    let told = done || ((remarks || preamble.tells_of_now()) && preamble.is_idle());
+    if !told || preamble.quotes() {
         return None;
     }
     let joins = |span: &&Span| span.is_mark() || span.word(Word::And) || span.word(Word::Then);
@@ -68,6 +75,9 @@ fn begins_as_a_wish(command: &Sentence, lexicon: &Lexicon) -> bool {
     wish || first.word(Word::Object) || first.word(Word::Polite)
 }
 
+/// Marks that part what is told from the command; quotation marks and colons do not.
+const PARTING: &[&str] = &[",", "，", ".", "。", ";", "；", "!", "！"];
+
 /// What stands before the first mark.
 struct Preamble<'a> {
     spans: &'a [Span],
@@ -76,6 +86,23 @@ struct Preamble<'a> {
 }
 
 impl Preamble<'_> {
+    /// "I am …", "I just …", 我…了, and not "I go home, turn on the light and …", which may tell what somebody always does.
+    fn tells_of_now(&self) -> bool {
+        let said = |keys: &Vec<String>| {
+            let begun = self.tokens.iter().map(|token| &token.key).take(keys.len());
+            !keys.is_empty() && begun.eq(keys)
+        };
+        let marked =
+            |span: &Span| [Word::Lately, Word::Already, Word::Past].iter().any(|word| span.word(*word));
+        self.lexicon.tellers.iter().any(said) && (!self.lexicon.han_numbers || self.spans.iter().any(marked))
+    }
+
+    /// Whether it begins with who tells of himself.
+    fn is_of_oneself(&self) -> bool {
+        let first = self.tokens.first().map(|token| &token.key);
+        first.is_some() && self.lexicon.tellers.iter().any(|keys| keys.first() == first)
+    }
+
     /// "I just got home", "it's getting dark": nothing of the house is in it, and nothing that shapes a command.
     fn is_idle(&self) -> bool {
         let ends = self.spans.last().is_some_and(|span| span.word(Word::Past));
@@ -93,6 +120,13 @@ impl Preamble<'_> {
         })
     }
 
+    /// "I said": what follows are somebody's words.
+    fn quotes(&self) -> bool {
+        let tokens =
+            self.spans.iter().flat_map(|span| self.tokens.get(span.start..span.end).unwrap_or_default());
+        tokens.into_iter().any(|token| self.lexicon.quoting.contains(&token.text))
+    }
+
     /// "I opened the garage": done, and no wish.
     fn tells_what_was_done(&self) -> bool {
         // "Ik heb de garage geopend": what the verb tells stands elsewhere.
@@ -102,7 +136,7 @@ impl Preamble<'_> {
         };
         let deeds = || self.spans.iter().filter(|span| span.is_verb() || span.is_state());
         let shaped = self.spans.iter().any(|span| span.word(Word::Polite) || shapes(span));
-        !shaped && deeds().next().is_some() && deeds().all(past)
+        !shaped && self.is_of_oneself() && deeds().next().is_some() && deeds().all(past)
     }
 }
 

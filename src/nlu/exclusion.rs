@@ -2,14 +2,15 @@
 //!
 //! Exclusions inside one clause ("except the kitchen") are `scope`'s.
 
-use crate::home::{Domain, State};
+use crate::home::Domain;
 
 use super::clause::{Clause, Noun, Np};
 use super::command::{Command, Running, Stop};
+use super::describe::{Truth, truth};
 use super::frame::Frame;
 use super::resolve::Found;
 use super::scope::distributed;
-use super::vocabulary::{Class, Pred, Word};
+use super::vocabulary::{Class, Pred, StateWord, Word};
 
 impl Command<'_> {
     /// The items that clauses beside a command forbid or keep as they are.
@@ -42,13 +43,17 @@ impl Command<'_> {
         if frame.pred == Pred::Open {
             return true;
         }
-        let states = [(Pred::On, "on"), (Pred::Off, "off"), (Pred::Close, "closed")];
+        let states =
+            [(Pred::On, StateWord::On), (Pred::Off, StateWord::Off), (Pred::Close, StateWord::Closed)];
         let Some((_, wanted)) = states.into_iter().find(|(pred, _)| *pred == frame.pred) else {
             return clause.states.is_empty();
         };
         clause.nps.iter().any(|np| match resolver.find(np) {
             Found::Items(items) => {
-                let is = |item: &usize| resolver.state(*item).and_then(State::text) == Some(wanted);
+                let is = |item: &usize| {
+                    let known = self.index.items.get(*item);
+                    known.is_some_and(|known| truth(known, resolver.state(*item), wanted) == Truth::Yes)
+                };
                 items.iter().any(is)
             }
             Found::Several(_)

@@ -100,6 +100,10 @@ pub struct Lexicon {
     pub enclitics: Vec<(String, String)>,
     /// Question words that are none without their accent, beside a verb: "que Robi limpie".
     pub unasked: HashSet<String>,
+    /// Words of saying and thinking: what follows them may be somebody's words.
+    pub quoting: HashSet<String>,
+    /// How somebody begins who tells of himself: "I am", "acabo de".
+    pub tellers: Vec<Vec<String>>,
     pub templates: Vec<Template>,
     /// Words in the names of scenes that serve an occasion.
     pub scenes: Vec<(Occasion, Vec<Vec<String>>)>,

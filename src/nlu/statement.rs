@@ -3,6 +3,7 @@
 
 mod aspect;
 
+use super::asides::quotes;
 use super::asking::names_something;
 use super::lattice::Span;
 use super::lexicon::{Lexicon, Sense};
@@ -48,7 +49,8 @@ pub fn tells_the_past(tokens: &[Token], lexicon: &Lexicon) -> bool {
 
 /// Whether a sentence tells how things are or what somebody does, and asks for nothing: it has no verb, or one of a report.
 pub fn reports(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
-    tells_a_measure(row, lexicon.han_numbers)
+    quotes(row, tokens, lexicon)
+        || tells_a_measure(row, lexicon.han_numbers)
         || tells_what_was_done_to_it(row)
         || speaks_of_itself(tokens, lexicon)
         || (lexicon.han_numbers && aspect::reports(row, tokens, lexicon))

@@ -38,6 +38,10 @@ struct File {
     #[serde(default)]
     unasked: HashSet<String>,
     #[serde(default)]
+    quoting: HashSet<String>,
+    #[serde(default)]
+    tellers: Vec<String>,
+    #[serde(default)]
     forms: BTreeMap<String, String>,
     #[serde(default)]
     plurals: Vec<(String, String)>,
@@ -94,9 +98,11 @@ impl Lexicon {
         let keys = |names: &Vec<String>| names.iter().map(|name| lexicon.keys(name)).collect::<Vec<_>>();
         let (same_places, outside, critical) =
             (file.same_places.iter().map(keys).collect(), keys(&file.outside), keys(&file.critical));
+        let tellers = keys(&file.tellers);
         (lexicon.same_places, lexicon.outside, lexicon.critical) = (same_places, outside, critical);
         let all = lexicon.outside.iter().chain(&lexicon.critical);
         lexicon.marked = all.filter_map(|keys| keys.first().cloned()).collect();
+        lexicon.tellers = tellers;
         lexicon.numbers(&file.numbers);
         lexicon.meanings(&file)?;
         lexicon.verbs_in_two_parts(&file.separable)?;
@@ -140,6 +146,8 @@ impl Lexicon {
             joints: std::mem::take(&mut file.joints),
             enclitics: std::mem::take(&mut file.enclitics),
             unasked: std::mem::take(&mut file.unasked),
+            quoting: std::mem::take(&mut file.quoting),
+            tellers: Vec::new(),
             templates: Vec::new(),
             scenes: Vec::new(),
             past: Vec::new(),

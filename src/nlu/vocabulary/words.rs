@@ -17,8 +17,6 @@ vocabulary! {
         Speaker = "speaker",
         /// Asks leave, or wishes: "can we", "on peut".
         MayWe = "may_we",
-        /// Who tells of himself before a command, and how he begins: "I", "acabo de".
-        Teller = "teller",
         /// What follows is only why: "because", "so that we can".
         Because = "because",
         /// A verb that tells what was done in the form of a wish: "set", "shut".
