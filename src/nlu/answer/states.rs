@@ -44,7 +44,9 @@ impl Asker<'_, '_> {
         if clause.attributes.contains(&Attribute::Age) || clause.question == Some(Word::HowLong) {
             return self.since(if yes.is_empty() { &items } else { &yes });
         }
-        if matches!(clause.question, Some(Word::Which | Word::What | Word::Who)) {
+        // "Is nobody home": who is.
+        let nobody = clause.word(Word::Not) && clause.nps.iter().any(person);
+        if nobody || matches!(clause.question, Some(Word::Which | Word::What | Word::Who)) {
             return self.which(&yes, state);
         }
         if items.len() == 1 {

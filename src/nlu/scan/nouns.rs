@@ -243,6 +243,9 @@ impl Scanner<'_> {
         if self.han && self.asking && span.word(Word::Who) {
             self.clause.question = self.clause.question.or(Some(Word::Who));
         }
+        if span.word(Word::Nobody) {
+            self.clause.words.push(Word::Not);
+        }
         // "Play some songs" is no wish for every player.
         let sound = noun.classes.contains(&Class::Music);
         let words = std::mem::take(&mut self.clause.words);

@@ -226,6 +226,7 @@ fn marks(word: Word) -> bool {
             | Word::Already
             | Word::Past
             | Word::Lacking
+            | Word::Nobody
             | Word::Finished
             | Word::Lasting
             | Word::Modal

@@ -60,6 +60,8 @@ vocabulary! {
         Or = "or",
         Then = "then",
         Not = "not",
+        /// A person of whom it says "not": "nobody".
+        Nobody = "nobody",
         To = "to",
         By = "by",
         From = "from",
