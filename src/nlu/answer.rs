@@ -177,6 +177,7 @@ impl Asker<'_, '_> {
             dialogue: self.command.dialogue,
             area: self.command.area(),
             carried: Vec::new(),
+            carried_named: false,
             frame,
         }
     }

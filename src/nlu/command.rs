@@ -35,6 +35,8 @@ pub struct Running {
     pub intents: Vec<Intent>,
     /// The areas that were named or acted in.
     pub areas: Vec<usize>,
+    /// Whether they were named.
+    pub areas_named: bool,
     /// A time that stood first: it is for everything that follows.
     pub times: Vec<Time>,
     /// Our question, if one clause is ambiguous.
@@ -145,6 +147,7 @@ impl Command<'_> {
         let (main, beside): (Vec<&Clause>, Vec<&Clause>) = clauses.iter().partition(asks);
         let place = |clause: &&Clause| named_areas(&clause.nps, self.index);
         running.areas = beside.iter().find_map(place).unwrap_or_default();
+        running.areas_named = !running.areas.is_empty();
         running.last = self.conditioned(clauses);
         if main.iter().any(|clause| clause.retracts()) {
             return self.nothing("never_mind");

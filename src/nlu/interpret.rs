@@ -137,6 +137,7 @@ impl Command<'_> {
             dialogue: self.dialogue,
             area: self.area(),
             carried: running.areas.clone(),
+            carried_named: running.areas_named,
             frame,
         }
     }
@@ -185,7 +186,10 @@ impl Command<'_> {
         self.each_can(if frame.remark { &[] } else { &groups }, &planned)?;
         if !items.is_empty() {
             running.named.extend(&items);
-            let areas = named_areas(&nps, self.index).unwrap_or_else(|| resolver.areas(&items));
+            let named = named_areas(&nps, self.index);
+            // 都 says "all" of what is spoken of.
+            running.areas_named = named.is_some() || self.lexicon.han_numbers;
+            let areas = named.unwrap_or_else(|| resolver.areas(&items));
             let actions = self.of_all(&planned)?;
             running.areas = areas;
             running.last = items;

@@ -46,6 +46,8 @@ pub struct Resolver<'a> {
     pub area: Option<usize>,
     /// The place that an earlier clause of the sentence named.
     pub carried: Vec<usize>,
+    /// Whether it was named, and not only acted in.
+    pub carried_named: bool,
     /// What is to be done.
     pub frame: &'a Frame,
 }
@@ -301,6 +303,7 @@ impl Resolver<'_> {
             dialogue: self.dialogue,
             area: area.or(self.area),
             carried: Vec::new(),
+            carried_named: false,
             frame: self.frame,
         };
         there.unnamed(false)

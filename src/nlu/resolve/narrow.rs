@@ -38,7 +38,9 @@ impl Resolver<'_> {
             return if near.len() == 2 { Found::Items(near) } else { Found::Several(items) };
         }
         if np.all || (np.plural && (named || self.frame.secures())) {
-            return Found::Items(if place { items } else { self.near(items) });
+            // "Close the bedroom blinds and turn off all the lights": of the house.
+            let whole = place || (np.all && self.area.is_none() && !self.carried_named);
+            return Found::Items(if whole { items } else { self.near(items) });
         }
         if np.plural {
             // "The lights" are those of one room; which one, where nothing says it?
