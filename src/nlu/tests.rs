@@ -88,6 +88,21 @@ fn intent(intent: &Intent) -> String {
 }
 
 #[test]
+fn a_name_may_hold_the_mark_of_the_passive() {
+    let file: HomeFile = serde_json::from_value(serde_json::json!({
+        "id": "passive",
+        "floors": [],
+        "areas": [],
+        "entities": [{"id": "light.beiwo", "name": "被窝灯", "state": "on"}]
+    }))
+    .unwrap();
+    let house = eval::house(&file, now().to_utc());
+    let become_of = |text: &str| short(&NLU.understand(&request(text, None), &house, &Dialogue::default()));
+    assert_eq!(become_of("打开被窝灯"), "turn_on beiwo");
+    assert_eq!(become_of("被窝灯被打开了"), "not understood");
+}
+
+#[test]
 fn sentences_become_exactly_what_they_say() {
     let nlu = &NLU;
     let house = house();
