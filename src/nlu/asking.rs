@@ -9,7 +9,6 @@ use super::vocabulary::{Pred, StateWord, Word};
 
 /// Whether a row of spans is a question.
 pub fn asks(row: &[Span], tokens: &[Token], lexicon: &Lexicon) -> bool {
-    let acts = |span: &Span| span.sense(|sense| matches!(sense, Sense::Pred(pred) if *pred != Pred::Tell));
     // 可以把书房灯关掉吗: a wish in the form of a question.
     let wish = row.iter().find(|span| !span.is_mark()).is_some_and(|span| span.word(Word::Modal))
         && row.iter().any(acts)
@@ -65,11 +64,15 @@ fn tells(span: &Span) -> bool {
     span.sense(|sense| *sense == Sense::Pred(Pred::Tell))
 }
 
+/// A verb that does something, and does not only tell.
+fn acts(span: &Span) -> bool {
+    span.sense(|sense| matches!(sense, Sense::Pred(pred) if *pred != Pred::Tell))
+}
+
 /// Chinese asks with a word anywhere: 什么, 哪些, 几度.
 fn asks_in_chinese(row: &[Span]) -> bool {
     let says = |span: &&Span| !span.is_mark() && !span.word(Word::Filler) && !span.word(Word::Polite);
-    let acts =
-        row.iter().any(|span| span.sense(|sense| matches!(sense, Sense::Pred(pred) if *pred != Pred::Tell)));
+    let acts = row.iter().any(acts);
     row.iter().any(is_question_word)
         || (!acts && (names_measurement(row) || states(row)))
         || row.iter().find(says).is_some_and(tells)
@@ -78,11 +81,10 @@ fn asks_in_chinese(row: &[Span]) -> bool {
 
 /// "The kitchen light is on", 吊灯是开着的: that tells or asks; it is no wish.
 fn states(row: &[Span]) -> bool {
-    let state = |span: &Span| span.sense(|sense| matches!(sense, Sense::State(_)));
     // "The light is still on": a word that only fills stands between.
-    let fills = |span: &&Span| span.word(Word::Filler) && !state(span);
+    let fills = |span: &&Span| span.word(Word::Filler) && !span.is_state();
     row.iter().enumerate().any(|(at, is)| {
-        is.word(Word::Is) && row.iter().skip(at + 1).find(|span| !fills(span)).is_some_and(state)
+        is.word(Word::Is) && row.iter().skip(at + 1).find(|span| !fills(span)).is_some_and(Span::is_state)
     })
 }
 

@@ -178,7 +178,7 @@ impl Sentence {
         if tokens.len() > MAX_TOKENS {
             return Self { tokens: Vec::new(), row: Vec::new(), asking: false, too_long: true };
         }
-        let acts = |item: usize| index.items.get(item).is_some_and(|item| !item.entity.actions.is_empty());
+        let acts = |item: usize| index.acts(item);
         let row = Lattice { tokens: &tokens, lexicon, index, counts: &acts }.best();
         if let Some(end) = asides::reason(&row) {
             return Self::of(tokens.into_iter().take(end).collect(), lexicon, index);

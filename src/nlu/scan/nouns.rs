@@ -15,11 +15,11 @@ impl Scanner<'_> {
         let (mut noun, other) = self.nameable(span, position);
         let pred = span.is_verb();
         // "Who is home", where the weather is called "Home".
-        let acts =
-            |item: usize| self.index.items.get(item).is_some_and(|item| !item.entity.actions.is_empty());
         let stateful = self.asking && span.sense(|sense| matches!(sense, Sense::State(_)));
-        let only_named =
-            noun.targets.iter().all(|target| matches!(target, Target::Entity(item) if !acts(*item)));
+        let only_named = noun
+            .targets
+            .iter()
+            .all(|target| matches!(target, Target::Entity(item) if !self.index.acts(*item)));
         if stateful && only_named && !noun.targets.is_empty() {
             return None;
         }
