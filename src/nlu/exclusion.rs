@@ -90,8 +90,18 @@ impl Command<'_> {
         if named.is_empty() { Err(Box::new(self.not_understood(Vec::new()))) } else { Ok(Some(named)) }
     }
 
+    /// "The other lights", "the rest": all of what is said, or of the kind of those that it leaves out.
+    pub fn mean_the_others(&self, others: &[usize], nps: &mut Vec<Np>) {
+        for np in nps.iter_mut() {
+            np.all = true;
+        }
+        if nps.is_empty() {
+            nps.push(self.like(others));
+        }
+    }
+
     /// "The rest": things of the kind of those that it leaves out.
-    pub fn like(&self, items: &[usize]) -> Np {
+    fn like(&self, items: &[usize]) -> Np {
         let of = |domain: Domain| {
             items
                 .iter()

@@ -153,12 +153,7 @@ impl Command<'_> {
         if let Some(others) = &others {
             // "The others" are not only those of the room of the one.
             running.areas.clear();
-            for np in &mut nps {
-                np.all = true;
-            }
-            if nps.is_empty() {
-                nps.push(self.like(others));
-            }
+            self.mean_the_others(others, &mut nps);
         }
         let resolver = self.resolver(frame, running);
         let excluding = !excluded.is_empty();
