@@ -4,11 +4,14 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::plan::{Occasion, Plan, PlanLeaf};
-use crate::home::Verb;
+use crate::home::{Arg, ArgValue, Verb};
 use crate::policy::{Approval, Moment, Snapshot};
 
 /// Characters of a name or a value that are shown; an id stands beside it in full.
 const NAME: usize = 64;
+
+/// More characters than any free text or topic has that a plan may hold.
+const TEXT: usize = 4096;
 
 /// Characters of the times of a schedule that are shown.
 const WHEN: usize = 200;
@@ -123,8 +126,13 @@ fn target(
     };
     what.push_str(&title(leaf.action.verb, words));
     for (name, value) in &leaf.action.args {
-        let value = serde_json::to_string(value).unwrap_or_default();
-        what.push_str(&format!(" {name}={}{}", clean(value.trim_matches('"'), NAME), name.unit()));
+        what.push_str(&format!(" {name}={}{}", shown_value(*name, value), name.unit()));
+    }
+    if leaf.action.verb == Verb::SendCommand {
+        // What it does is known to the device alone: where it goes is a part of what is approved.
+        for message in &leaf.messages {
+            what.push_str(&format!(" -> {}", clean(&message.topic, TEXT)));
+        }
     }
     ShownTarget {
         what,
@@ -132,6 +140,18 @@ fn target(
         entity: leaf.action.entity.to_string(),
         device: leaf.device.as_deref().map(|device| clean(device, NAME)),
         now: known(state, words, now),
+    }
+}
+
+/// An argument as it was asked for. Free text is never cut, and stands in quotation marks, so that nothing in it passes for
+/// another argument.
+fn shown_value(name: Arg, value: &ArgValue) -> String {
+    let json = serde_json::to_string(value).unwrap_or_default();
+    match name {
+        Arg::Command | Arg::Params | Arg::Value | Arg::Message if value.as_text().is_some() => {
+            clean(&json, TEXT)
+        }
+        _ => clean(json.trim_matches('"'), NAME),
     }
 }
 
@@ -261,6 +281,7 @@ const ZH: Words = Words {
         (Verb::StartMowing, "开始割草"),
         (Verb::SetValue, "设置数值"),
         (Verb::SelectOption, "选择"),
+        (Verb::SendCommand, "发送命令"),
     ],
 };
 

@@ -139,13 +139,7 @@ pub const TABLE: &[Row] = &[
     row("scene of home assistant", &[Domain::Scene], &[], Tier::Ask, "what it sets is unknown")
         .when(When::Foreign),
     row("notify", &[Domain::Notify], &[Verb::SendMessage], Tier::Act, "at most six a minute"),
-    row(
-        "vacuum.command",
-        &[Domain::Vacuum],
-        &[Verb::SendCommand],
-        Tier::Ask,
-        "what the device makes of it is unknown",
-    ),
+    row("send_command", &[], &[Verb::SendCommand], Tier::Ask, "what the device makes of it is unknown"),
     row("mower.start", &[Domain::LawnMower], &[Verb::StartMowing], Tier::Ask, "blades"),
     row(
         "mower.stop",

@@ -30,12 +30,11 @@ pub fn traits_of(tool: &str) -> Traits {
         // Arming and disarming start delays and sirens again; a position may be an opening one.
         "lock_unlock" | "entry_open" | "alarm_disarm" => acts(true, true),
         // These have steps, toggles and next: twice is not once.
-        "light" | "switch" | "cover" | "climate" | "media_player" | "vacuum" | TIMER | LIST => {
-            acts(false, false)
-        }
+        "light" | "switch" | "cover" | "climate" | "media_player" | TIMER | LIST => acts(false, false),
         "alarm_arm" | "announce" => acts(false, false),
-        // A scene and a schedule may hold any of the others, and a button is whatever its device makes of it.
-        "siren" | "device_setting" | RUN_SCENE | SCHEDULE => acts(true, false),
+        // A scene and a schedule may hold any of the others, and a button is whatever its device makes of it. A robot takes
+        // commands of its own language, and a mower has blades.
+        "siren" | "vacuum" | "device_setting" | RUN_SCENE | SCHEDULE => acts(true, false),
         _ => acts(true, false),
     }
 }
@@ -55,6 +54,7 @@ mod tests {
             ("entry_open", false, true),
             ("alarm_disarm", false, true),
             ("siren", false, true),
+            ("vacuum", false, true),
             ("run_scene", false, true),
             ("schedule", false, true),
             ("a_tool_of_next_year", false, true),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use homeloop::actuate::{AnswerError, AskError, Occasion, Outcome, RedeemError, Shown};
-use homeloop::home::{ActionSpec, Verb};
+use homeloop::home::{ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, Verb};
 use homeloop::policy::{
     AnswerWord, Approval, ApprovalState, Channel, Decision, Grant, Moment, Principal, Rule, Scope, Verdict,
 };
@@ -339,6 +339,29 @@ async fn s24_a_name_cannot_hide_its_target() {
     assert!(!shown.text.contains(['\u{202e}', '\u{200b}', '\u{7}']) && shown.text.len() < 1500);
     let chinese = Shown::of(&approval, "zh", &Moment::of(&world.clock)).unwrap();
     assert!(chinese.text.contains("开锁 - Front door (lock.front)"));
+}
+
+/// What a text may be is the reason why a person is asked: all of it is seen, and none of it passes for something else.
+#[tokio::test(start_paused = true)]
+async fn s24_free_text_is_shown_to_its_end_and_in_quotation_marks() {
+    let world = World::new(1);
+    let text = |max_chars| ArgKind::Text { max_chars };
+    let verb = ActionSpec::new(Verb::SendCommand)
+        .with(ArgSpec::required(Arg::Command, text(255)))
+        .with(ArgSpec::optional(Arg::Params, text(1000)));
+    world.house.write().insert(entity("vacuum.robot", "Robot", "", vec![verb]));
+    let command = format!("go\u{200b} {} params={{}}", "x".repeat(200));
+    let params = format!(r#"{{"pad":"{}","do":"reset"}}"#, "y".repeat(500));
+    let action = action("vacuum.robot", Verb::SendCommand)
+        .with(Arg::Command, ArgValue::Text(command))
+        .with(Arg::Params, ArgValue::Text(params));
+    let shown = Shown::of(&world.ask("t", &[action]).await, "en", &Moment::of(&world.clock)).unwrap();
+    let what = &shown.targets[0].what;
+    assert!(
+        what.starts_with("SEND COMMAND command=\"go xxx") && what.contains("x params={}\" params=\""),
+        "{what}"
+    );
+    assert!(what.contains(r#"\"do\":\"reset\"}""#) && what.ends_with(" -> dev/vacuum.robot/set"), "{what}");
 }
 
 #[tokio::test(start_paused = true)]

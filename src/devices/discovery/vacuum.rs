@@ -128,6 +128,10 @@ fn own_command(action: &Action) -> Result<String, EncodeError> {
     let wrong =
         |error| EncodeError::Argument(format!("params is no JSON object such as {{\"zone\": 1}}: {error}"));
     let params: serde_json::Map<String, Value> = serde_json::from_str(params).map_err(wrong)?;
+    if params.contains_key("command") {
+        // It would take the place of the command that a person sees.
+        return Err(EncodeError::Argument("params may hold no command of its own".to_owned()));
+    }
     let mut message = serde_json::Map::new();
     message.insert("command".to_owned(), command.into());
     message.extend(params);
