@@ -189,6 +189,41 @@ fn what_runs_on_a_battery_keeps_its_last_values_while_it_sleeps() {
 }
 
 #[test]
+fn what_sleeps_is_unavailable_when_it_did_not_come_back() {
+    let world = told(&json!({
+        "sys": {"wakeup_period": 7200},
+        "temperature:0": {"id": 0, "tC": 21.5},
+        "devicepower:0": {"id": 0, "battery": {"V": 3.0, "percent": 88}},
+    }));
+    let sensor = EntityId::parse(&entity("sensor.temperature_0_temperature")).unwrap();
+    let expiry = world.entities[&sensor].codec.expiry();
+    assert_eq!(expiry.unavailable_after, Some(std::time::Duration::from_secs(2 * 7200 + 3600)));
+    let world = told(&json!({"temperature:0": {"id": 0, "tC": 21.5}, "sys": {"uptime": 5}}));
+    assert_eq!(world.entities[&sensor].codec.expiry().unavailable_after, None, "it is there all the time");
+}
+
+#[test]
+fn invented_components_are_no_entities_and_take_no_room() {
+    let mut world = told(&json!({"switch:0": {"id": 0, "output": true}}));
+    for number in 0..1000 {
+        let invented = [
+            format!("x{number}:0"),
+            format!("switch:+{number}"),
+            format!("switch:{number}'] }}}}"),
+            format!("switch:0/{number}"),
+        ];
+        for name in invented {
+            say(&mut world, "NotifyStatus", &json!({name: {"lux": 1, "output": true, "apower": 1}}));
+        }
+    }
+    assert_eq!(world.entities.len(), 1, "{:?}", world.entities.keys());
+    for number in 0..1000 {
+        say(&mut world, "NotifyStatus", &json!({format!("illuminance:{number}"): {"lux": 1}}));
+    }
+    assert_eq!(world.entities.len(), 64, "one switch, and what else may be");
+}
+
+#[test]
 fn another_profile_of_a_device_has_other_entities() {
     let mut world = told(&json!({"rgb:0": {"id": 0, "output": true, "rgb": [1, 2, 3], "apower": 1.0}}));
     assert_eq!(world.entities.len(), 2);

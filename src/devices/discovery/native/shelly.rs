@@ -16,17 +16,18 @@ use super::{Native, announced, keys};
 use crate::devices::codec::Message;
 use crate::devices::discovery::message::Announced;
 
-/// Most components of a device that are read.
+/// Most components of a device that are read; each measures a few values at most.
 const MAX_COMPONENTS: usize = 64;
 
 /// What a device was seen to have.
-#[derive(Default, Clone, PartialEq)]
+#[derive(Default)]
 pub struct Device {
     components: BTreeSet<String>,
     /// Measured values inside components: `switch:0` and `apower`.
     values: BTreeSet<(String, &'static str)>,
-    /// It runs on a battery: most of the time it is off, and its last values are what there is.
-    sleeps: bool,
+    on_battery: bool,
+    /// After how many seconds it wakes up by itself, if it sleeps.
+    wakeup_s: Option<u64>,
 }
 
 /// The states of components in a message.
@@ -61,44 +62,89 @@ pub fn question(id: &str) -> Message {
 impl Device {
     /// Reads states of components; announces everything anew when something is new, or gone.
     pub fn told(&mut self, id: &str, status: &Status<'_>) -> Option<Native> {
-        let before = self.clone();
+        let before = (self.on_battery, self.wakeup_s);
+        let mut new = false;
         if status.whole {
             // A device of several profiles has other components after a change.
+            let known = self.components.len();
             self.components.retain(|name| status.components.contains_key(name));
             self.values.retain(|(name, _)| status.components.contains_key(name));
+            new = self.components.len() < known;
         }
         for (name, status) in status.components {
-            let Some((kind, number)) = name.split_once(':') else { continue };
-            if number.parse::<u16>().is_err() || self.components.len() >= MAX_COMPONENTS {
+            let Some(kind) = known_kind(name) else {
+                self.wakeup_s = wakeup_seconds(name, status).or(self.wakeup_s);
+                continue;
+            };
+            if !self.components.contains(name) && self.components.len() >= MAX_COMPONENTS {
                 continue;
             }
-            let measured = Measured::ALL.iter().filter(|measured| measured.stands_in(status));
-            self.values.extend(measured.map(|measured| (name.clone(), measured.path)));
-            if ACTING.contains(&kind) || WARNING.iter().any(|(known, _)| *known == kind) {
-                self.components.insert(name.clone());
+            new |= self.components.insert(name.clone());
+            for measured in Measured::ALL.iter().filter(|measured| measured.stands_in(status)) {
+                new |= self.values.insert((name.clone(), measured.path));
             }
             if kind == "devicepower" {
+                // A part of a state may leave out what has not changed.
                 let plugged = status.pointer("/external/present").and_then(Value::as_bool);
-                self.sleeps = plugged.map_or(self.sleeps, |plugged| !plugged);
+                let plugged = plugged.or(status.get("battery").filter(|_| !self.on_battery).map(|_| false));
+                self.on_battery = plugged.map_or(self.on_battery, |plugged| !plugged);
             }
         }
-        if *self == before {
+        if !new && before == (self.on_battery, self.wakeup_s) {
             return None;
         }
         let mut items: Vec<Announced> =
             self.components.iter().filter_map(|name| component(id, name)).collect();
         items.extend(self.values.iter().filter_map(|(name, path)| Measured::announced(id, name, path)));
-        if self.sleeps {
+        if self.on_battery || self.wakeup_s.is_some() {
+            // It sleeps most of the time, and is off then. What it said counts until it should long have come back.
+            let silent = self.wakeup_s.unwrap_or(DAY_S).max(HOUR_S) * 2 + HOUR_S;
             for config in items.iter_mut().filter_map(|item| item.config.as_mut()) {
                 config.retain(|key, _| !key.starts_with("availability_"));
+                config.insert("expire_after".into(), silent.into());
             }
         }
         Some(Native::of(items))
     }
 }
 
+/// The kind of a component, if it is one that is read: `switch` of `switch:0`.
+fn known_kind(name: &str) -> Option<&str> {
+    let (kind, number) = name.split_once(':')?;
+    let numbered = (1..=5).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    let known = ACTING.contains(&kind)
+        || MEASURING.contains(&kind)
+        || WARNING.iter().any(|(known, _)| *known == kind);
+    Some(kind).filter(|_| numbered && known)
+}
+
+/// After how many seconds a sleeping device comes back, from its `sys`; `None` for one that does not sleep.
+fn wakeup_seconds(name: &str, status: &Value) -> Option<u64> {
+    let seconds = status.get("wakeup_period").filter(|_| name == "sys")?.as_u64()?;
+    Some(seconds).filter(|seconds| (1..=MAX_WAKEUP_S).contains(seconds))
+}
+
+const HOUR_S: u64 = 3600;
+const DAY_S: u64 = 24 * HOUR_S;
+/// Longest sleep that is believed.
+const MAX_WAKEUP_S: u64 = 31 * DAY_S;
+
 /// Kinds of components that can be acted on or that are on or off; see [`component`].
 const ACTING: &[&str] = &["switch", "light", "rgb", "rgbw", "cct", "rgbcct", "cover", "input"];
+
+/// Kinds of components that only measure; see [`Measured`].
+const MEASURING: &[&str] = &[
+    "pm1",
+    "em",
+    "em1",
+    "emdata",
+    "em1data",
+    "temperature",
+    "humidity",
+    "illuminance",
+    "voltmeter",
+    "devicepower",
+];
 
 /// Kinds of components that warn, with their device classes.
 const WARNING: &[(&str, &str)] = &[("smoke", "smoke"), ("flood", "moisture")];
