@@ -252,9 +252,7 @@ impl Agent {
         let sent = log.with_state(|state| state.calls.get(id).map(|call| call.sent.clone()));
         let sent = sent.unwrap_or_default();
         let mut rest = self.door.actions_of(approval).await;
-        rest.retain(|action| {
-            !sent.iter().any(|sent| sent.entity == action.entity && sent.verb == action.verb)
-        });
+        rest.retain(|action| !sent.contains(action));
         let mut outcomes = self.door.verify(&sent).await;
         // Every leaf is told of, also one that was never begun.
         outcomes.extend(if may_have_sent {

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
+
 use super::App;
 use super::discovered::Effect;
 use crate::actuate::Port;
@@ -24,6 +26,9 @@ pub(super) const QUARANTINE: &str = "quarantine";
 
 /// How long announcements are gathered before approvals are looked at again and pins are stored.
 const GATHER: Duration = Duration::from_millis(300);
+
+/// Questions to devices that are under way at a time.
+const QUESTIONS_AT_ONCE: usize = 32;
 
 /// So many new entities at once are a burst: some of it may be lost.
 const BURST: usize = 256;
@@ -177,20 +182,14 @@ impl App {
             return;
         }
         let questions = self.discovery.registry().questions(anew);
-        // All are sent before the first is waited for: in a large house that is one wait, not thousands.
-        let sent: Vec<_> = questions
-            .into_iter()
-            .map(|question| self.link.begin_publish(Publish::new(question.topic, question.payload)))
-            .collect();
-        for receipt in sent {
-            let acknowledged = match receipt {
-                Ok(receipt) => receipt.acknowledged().await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = acknowledged {
+        // Some at a time: in a large house one after the other is slow, and all at once would fill the way of commands.
+        let asked = stream::iter(questions).for_each_concurrent(QUESTIONS_AT_ONCE, async |question| {
+            let question = Publish::new(question.topic, question.payload);
+            if let Err(error) = self.link.publish(question).await {
                 tracing::debug!(%error, "a device was not asked for its state");
             }
-        }
+        });
+        asked.await;
     }
 
     /// Greets producers on every connection, and asks known devices for their states. When the first announcements of
