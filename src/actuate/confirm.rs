@@ -8,6 +8,8 @@ mod goals;
 
 use std::time::Duration;
 
+use chrono::{DateTime, NaiveDateTime};
+
 use crate::devices::ConfirmHint;
 use crate::home::{Action, Attr, Entity, Stamp, State, attr};
 
@@ -47,6 +49,8 @@ pub(super) enum Want {
     Value(&'static [&'static str]),
     NotValue(&'static [&'static str]),
     ValueText(String),
+    /// A time, in whatever offset it is told.
+    Moment(String),
     ValueNumber {
         target: f64,
         tolerance: f64,
@@ -71,6 +75,8 @@ pub(super) enum Want {
         is: bool,
     },
     Rgb([u8; 3]),
+    /// Coordinates of a colour, in whatever terms it is told.
+    Xy(f64, f64),
     /// The channels or coordinates of a colour.
     Parts {
         attribute: &'static str,
@@ -160,6 +166,7 @@ impl Want {
                 value().is_some_and(|value| !is_unknown(value) && !words.contains(&value))
             }
             Want::ValueText(text) => value().is_some_and(|value| value == text),
+            Want::Moment(text) => value().is_some_and(|value| same_moment(value, text)),
             Want::ValueNumber { target, tolerance } => value()
                 .and_then(|value| value.trim().parse::<f64>().ok())
                 .is_some_and(|got| near(got, *target, *tolerance)),
@@ -180,12 +187,27 @@ impl Want {
             Want::Rgb(rgb) => [attr::RGB_COLOR, attr::HS_COLOR, attr::XY_COLOR]
                 .into_iter()
                 .any(|name| reported(name) && color::shows(state.attributes.get(name), name, *rgb)),
+            Want::Xy(x, y) => [attr::XY_COLOR, attr::RGB_COLOR, attr::HS_COLOR]
+                .into_iter()
+                .any(|name| reported(name) && color::is_near(state.attributes.get(name), name, (*x, *y))),
             Want::Parts { attribute, target } => {
                 reported(attribute) && color::same_parts(state.attributes.get(*attribute), target)
             }
             Want::More { attribute, than } => number(attribute).is_some_and(|got| got > *than),
             Want::Less { attribute, than } => number(attribute).is_some_and(|got| got < *than),
         }
+    }
+}
+
+/// Whether a told time is the wished one. A wish without an offset was meant in the zone that the device tells.
+fn same_moment(told: &str, wished: &str) -> bool {
+    let Ok(told) = DateTime::parse_from_rfc3339(told) else { return told == wished };
+    match DateTime::parse_from_rfc3339(wished) {
+        Ok(wished) => told == wished,
+        Err(_) => ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]
+            .iter()
+            .find_map(|form| NaiveDateTime::parse_from_str(wished, form).ok())
+            .is_some_and(|wished| told.naive_local() == wished),
     }
 }
 

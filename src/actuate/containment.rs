@@ -99,7 +99,7 @@ const SHELLY_ADMINISTRATION: &[&str] = &[
 impl Containment {
     /// Why `message` may not be sent; `None` where it may.
     pub fn refuses_message(&self, message: &Message) -> Option<&'static str> {
-        if message.payload_b64.is_some() && takes_any_command(&message.topic) {
+        if message.payload_b64.is_some() && payload_names_the_command(&message.topic) {
             return Some("bytes could be any command of the device");
         }
         self.refuses(&message.topic, &message.payload)
@@ -170,7 +170,7 @@ impl Containment {
 }
 
 /// Whether what a message to `topic` does is said by its payload: only text can be looked at.
-fn takes_any_command(topic: &str) -> bool {
+fn payload_names_the_command(topic: &str) -> bool {
     let last = topic.rsplit('/').next().unwrap_or_default();
     last == "rpc" || tasmota_command(last) == "backlog"
 }

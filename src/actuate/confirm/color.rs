@@ -11,6 +11,12 @@ const XY: f64 = 0.06;
 /// Whether the value of attribute `name` (`rgb_color`, `hs_color` or `xy_color`) shows `rgb`. Brightness is another
 /// attribute and does not count.
 pub(super) fn shows(value: Option<&Value>, name: &str, rgb: [u8; 3]) -> bool {
+    let [red, green, blue] = rgb.map(|channel| f64::from(channel) / 255.0);
+    xy(red, green, blue).is_some_and(|target| is_near(value, name, target))
+}
+
+/// Whether the value of attribute `name` shows the colour at these coordinates.
+pub(super) fn is_near(value: Option<&Value>, name: &str, (to_x, to_y): (f64, f64)) -> bool {
     let Some(numbers) = value.and_then(numbers) else { return false };
     let reported = match (name, numbers.as_slice()) {
         (attr::RGB_COLOR, &[red, green, blue]) => xy(red / 255.0, green / 255.0, blue / 255.0),
@@ -21,11 +27,7 @@ pub(super) fn shows(value: Option<&Value>, name: &str, rgb: [u8; 3]) -> bool {
         (attr::XY_COLOR, &[x, y]) => Some((x, y)),
         _ => None,
     };
-    let [red, green, blue] = rgb.map(|channel| f64::from(channel) / 255.0);
-    match (reported, xy(red, green, blue)) {
-        (Some((x, y)), Some((to_x, to_y))) => (x - to_x).hypot(y - to_y) <= XY,
-        (Some(_) | None, _) => false,
-    }
+    reported.is_some_and(|(x, y)| (x - to_x).hypot(y - to_y) <= XY)
 }
 
 /// Whether reported channels have the proportions of `target`, each within a thirtieth of the brightest: brightness is

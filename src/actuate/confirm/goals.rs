@@ -152,11 +152,10 @@ impl Wish<'_> {
             more.push(Want::Near { attribute: attr::BRIGHTNESS, target: level, tolerance: 5.1 });
             more.push(Want::Text { attribute: attr::COLOR_MODE, text: "white".to_owned() });
         }
-        for (arg, attribute) in [
-            (Arg::RgbwColor, attr::RGBW_COLOR),
-            (Arg::RgbwwColor, attr::RGBWW_COLOR),
-            (Arg::XyColor, attr::XY_COLOR),
-        ] {
+        if let Some(&[x, y]) = self.numbers(Arg::XyColor) {
+            more.push(Want::Xy(x, y));
+        }
+        for (arg, attribute) in [(Arg::RgbwColor, attr::RGBW_COLOR), (Arg::RgbwwColor, attr::RGBWW_COLOR)] {
             more.extend(self.numbers(arg).map(|target| Want::Parts { attribute, target: target.to_vec() }));
         }
         // A lamp that shines already is still to flash, and not twice.
@@ -371,6 +370,10 @@ impl Wish<'_> {
             return until(5, vec![Want::ValueNumber { target, tolerance }]);
         }
         match text(Arg::Option).or_else(|| text(Arg::Value)) {
+            // A device may tell a time with another offset, or without one that the codec then gives it.
+            Some(text) if self.action.entity.domain() == Domain::DateTime => {
+                until(5, vec![Want::Moment(text.to_owned())])
+            }
             Some(text) => until(5, vec![Want::ValueText(text.to_owned())]),
             None => pulse(),
         }

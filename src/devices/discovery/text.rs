@@ -162,12 +162,12 @@ impl Component for Text {
         if let Some(expected) = self.form.fault(text) {
             return Err(EncodeError::Argument(format!("value is not {expected}")));
         }
-        out.send(&self.command, text.as_str(), &[])
+        out.send(&self.command, self.form.shown(text), &[])
     }
 
     fn assume(&self, action: &Action, _: &State) -> Update {
         match action.args.get(&Arg::Value) {
-            Some(ArgValue::Text(text)) if self.optimistic => Update::value(text.clone()),
+            Some(ArgValue::Text(text)) if self.optimistic => Update::value(self.form.shown(text)),
             _ => Update::default(),
         }
     }

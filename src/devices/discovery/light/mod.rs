@@ -63,6 +63,7 @@ impl Wish {
         if !on {
             return Ok(Self { transition, ..Self::default() });
         }
+        one_color(action)?;
         let text = |arg: Arg| action.args.get(&arg).and_then(ArgValue::as_text).map(str::to_owned);
         let level = brightness.or(memory.brightness).unwrap_or(255.0);
         let mut color = given(action).and_then(|color| color.convert(modes, memory.whites, level));
@@ -72,6 +73,25 @@ impl Wish {
         }
         let (effect, flash) = (text(Arg::Effect), text(Arg::Flash));
         Ok(Self { on, brightness, color, effect, white, transition, flash })
+    }
+}
+
+/// A lamp shines in one colour: of two wishes one would be dropped without a word.
+fn one_color(action: &Action) -> Result<(), EncodeError> {
+    const COLORS: [Arg; 7] = [
+        Arg::ColorTempKelvin,
+        Arg::RgbColor,
+        Arg::RgbwColor,
+        Arg::RgbwwColor,
+        Arg::HsColor,
+        Arg::XyColor,
+        Arg::White,
+    ];
+    let named: Vec<&str> =
+        COLORS.iter().filter(|arg| action.args.contains_key(arg)).map(|arg| arg.word()).collect();
+    match named.as_slice() {
+        [] | [_] => Ok(()),
+        several => Err(EncodeError::Argument(format!("{} exclude each other", several.join(" and ")))),
     }
 }
 
