@@ -163,13 +163,9 @@ impl fmt::Display for ArgKind {
             ArgKind::Bool => f.write_str("true or false"),
             ArgKind::Rgb => f.write_str("[red, green, blue], each from 0 to 255"),
             ArgKind::Numbers { limits, whole } => {
-                let ranges: Vec<String> = limits.iter().map(|limit| format!("0 to {limit}")).collect();
-                write!(
-                    f,
-                    "[…] of {} within {}",
-                    if *whole { "integers" } else { "numbers" },
-                    ranges.join(", ")
-                )
+                let kind = if *whole { "integers" } else { "numbers" };
+                let most: Vec<String> = limits.iter().map(f64::to_string).collect();
+                write!(f, "[…] of {} {kind} from 0 to at most {}", limits.len(), most.join(", "))
             }
         }
     }
@@ -234,7 +230,7 @@ mod tests {
             ),
             (
                 json!({"rgbw_color": [1, 2, 3, 4.5]}),
-                "rgbw_color is [1,2,3,4.5]; expected […] of integers within 0 to 255, 0 to 255, 0 to 255, 0 to 255",
+                "rgbw_color is [1,2,3,4.5]; expected […] of 4 integers from 0 to at most 255, 255, 255, 255",
             ),
             (json!({"effect": "Rainbow"}), "effect is \"Rainbow\"; expected one of rainbow"),
             (

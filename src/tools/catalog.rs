@@ -139,6 +139,7 @@ fn schema(arg: Arg, kind: &ArgKind) -> Value {
             "type": "array", "minItems": limits.len(), "maxItems": limits.len(),
             "items": {
                 "type": if *whole { "integer" } else { "number" },
+                // The largest of them; each is checked against its own.
                 "minimum": 0, "maximum": limits.iter().copied().fold(0.0, f64::max),
             },
         }),

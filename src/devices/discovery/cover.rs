@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::entity_codec::{
     Built, Common, Component, EntityCodec, Outbox, Read, Undefined, View, bad, number,
 };
-use super::fields::{Command, Fields, Refusal};
+use super::fields::{Command, Fields, Refusal, number_of};
 use crate::devices::codec::{EncodeError, Fault};
 use crate::devices::template::Value as Engine;
 use crate::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, State, Update, Verb, attr};
@@ -182,11 +182,11 @@ impl Cover {
         let object = text.starts_with('{').then(|| view.json(text).map(|json| json.into_owned())).flatten();
         let value = match &object {
             Some(object) => {
-                if let Some(tilt) = object.get("tilt_position").and_then(serde_json::Value::as_f64) {
+                if let Some(tilt) = object.get("tilt_position").and_then(number_of) {
                     self.tells_tilt.store(true, Ordering::Relaxed);
                     self.tilt_value(tilt, view)?;
                 }
-                match object.get("position").and_then(super::fields::number_of) {
+                match object.get("position").and_then(number_of) {
                     Some(value) => value,
                     None => return Ok(()),
                 }

@@ -25,7 +25,10 @@ impl Outbox<'_> {
     ) -> Result<(), EncodeError> {
         let value = value.into();
         let payload = match &command.template {
-            None => value.to_string(),
+            None => {
+                self.raw(&command.topic, value.to_string());
+                return Ok(());
+            }
             Some(template) => {
                 let mut all = Vec::with_capacity(vars.len() + 1);
                 all.push(("value", value));
@@ -35,27 +38,30 @@ impl Outbox<'_> {
                 })?
             }
         };
-        self.raw(&command.topic, payload);
+        self.rendered(&command.topic, payload);
         Ok(())
     }
 
+    /// Adds a message as it is.
     pub fn raw(&mut self, topic: &str, payload: String) {
-        let bytes = python_bytes(&payload);
-        // Bytes that are text are kept as text: containment reads what is sent.
-        let (payload, payload_b64) = match bytes.map(String::from_utf8) {
-            Some(Ok(text)) => (text, None),
+        self.push(topic, payload, None);
+    }
+
+    /// Adds what a template made, which may be bytes. Bytes that are text are kept as text: containment reads what is sent.
+    fn rendered(&mut self, topic: &str, payload: String) {
+        match python_bytes(&payload).map(String::from_utf8) {
+            Some(Ok(text)) => self.push(topic, text, None),
             Some(Err(bytes)) => {
-                let bytes = bytes.into_bytes();
-                (String::new(), Some(base64::engine::general_purpose::STANDARD.encode(bytes)))
+                let encoded = base64::engine::general_purpose::STANDARD.encode(bytes.into_bytes());
+                self.push(topic, String::new(), Some(encoded));
             }
-            None => (payload, None),
-        };
-        self.messages.push(Message {
-            topic: topic.to_owned(),
-            payload,
-            payload_b64,
-            qos: self.common.qos.max(1),
-        });
+            None => self.push(topic, payload, None),
+        }
+    }
+
+    fn push(&mut self, topic: &str, payload: String, payload_b64: Option<String>) {
+        let qos = self.common.qos.max(1);
+        self.messages.push(Message { topic: topic.to_owned(), payload, payload_b64, qos });
     }
 }
 

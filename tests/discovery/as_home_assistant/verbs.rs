@@ -68,8 +68,14 @@ fn locks_alarm_panels_and_robots() {
 fn bytes_that_are_text_go_out_as_text() {
     run(
         "switch",
-        json!({"cmd_t": "cmnd/x/Backlog", "pl_on": r"b'Res\x65t 1'", "pl_off": "off"}),
+        json!({"cmd_t": "cmnd/x/Backlog", "pl_on": "Reset", "pl_off": "off", "cmd_tpl": r"b'{{ value }} \x31'"}),
         &[Do("turn_on", nothing(), &[("cmnd/x/Backlog", "Reset 1")], "on", nothing())],
+    );
+    // What no template made is not read as bytes.
+    run(
+        "text",
+        json!({"cmd_t": "c"}),
+        &[Do("set_value", json!({"value": r"b'\x31'"}), &[("c", r"b'\x31'")], r"b'\x31'", nothing())],
     );
 }
 
@@ -90,6 +96,14 @@ fn a_vacuum_takes_commands_of_its_own_language() {
                 nothing(),
             ),
             Do("send_command", json!({"command": "go", "params": "zone 1"}), &[], "unknown", nothing()),
+            // The command that is seen is the command that is sent.
+            Do(
+                "send_command",
+                json!({"command": "go", "params": r#"{"a":1,"command":"reset"}"#}),
+                &[],
+                "unknown",
+                nothing(),
+            ),
         ],
     );
 }
@@ -116,6 +130,15 @@ fn lights_shine_white() {
             Do("turn_on", white(1), &[("c", r#"{"state":"ON","white":1}"#)], "on", shines(1)),
             Do("turn_on", white(255), &[("c", r#"{"state":"ON","white":100}"#)], "on", shines(255)),
         ],
+    );
+}
+
+#[test]
+fn a_light_takes_one_colour_at_a_time() {
+    run(
+        "light",
+        json!({"cmd_t": "c", "hs_cmd_t": "hs", "rgb_cmd_t": "rgb"}),
+        &[Do("turn_on", json!({"hs_color": [10, 60], "rgb_color": [1, 2, 3]}), &[], "unknown", nothing())],
     );
 }
 
@@ -200,6 +223,13 @@ fn times_without_an_offset_are_of_the_announced_zone() {
         json!({"cmd_t": "c", "stat_t": "s", "timezone": "Europe/Berlin"}),
         &[
             Recv("s", "2026-11-30T07:30:00", "2026-11-30T07:30:00+01:00", nothing()),
+            Do(
+                "set_value",
+                json!({"value": "2026-12-01T07:30"}),
+                &[("c", "2026-12-01T07:30:00+01:00")],
+                "2026-11-30T07:30:00+01:00",
+                nothing(),
+            ),
             Recv("s", "2026-07-01 07:30", "2026-07-01T07:30:00+02:00", nothing()),
             Recv("s", "2026-07-01T07:30:00Z", "2026-07-01T07:30:00Z", nothing()),
             Recv("s", "half past seven", "2026-07-01T07:30:00Z", nothing()),
