@@ -1,5 +1,7 @@
 //! What every verb waits for.
 
+mod edges;
+
 use chrono::DateTime;
 use serde_json::{Value, json};
 
