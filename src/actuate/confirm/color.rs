@@ -118,4 +118,44 @@ mod tests {
             assert_eq!(shows(Some(&value), name, rgb), same, "{name} {value} {rgb:?}");
         }
     }
+
+    /// Colours that are no corner of the gamut, dark ones too, against their coordinates and not against themselves.
+    #[test]
+    fn mixed_colours_have_the_coordinates_of_the_standard() {
+        let mixed = [
+            ([200, 100, 50], (0.5148, 0.3845)),
+            ([60, 120, 240], (0.1868, 0.1590)),
+            ([10, 5, 2], (0.4236, 0.3948)),
+            ([10, 2, 10], (0.3185, 0.2051)),
+            ([2, 10, 5], (0.2759, 0.4129)),
+            ([255, 255, 255], (0.3127, 0.3290)),
+        ];
+        for (rgb, (x, y)) in mixed {
+            let [red, green, blue] = rgb.map(|channel| f64::from(channel) / 255.0);
+            let (is_x, is_y) = xy(red, green, blue).unwrap();
+            assert!((is_x - x).hypot(is_y - y) < 1e-3, "{rgb:?}: {is_x} {is_y}");
+            for (other, _) in mixed {
+                let same = rgb == other;
+                assert_eq!(shows(Some(&json!([x, y])), attr::XY_COLOR, other), same, "{rgb:?} {other:?}");
+                assert_eq!(shows(Some(&json!(rgb)), attr::RGB_COLOR, other), same, "{rgb:?} {other:?}");
+            }
+        }
+        assert_eq!(xy(0.0, 0.0, 0.0), None);
+    }
+
+    #[test]
+    fn hues_between_the_corners_are_known() {
+        for (hue, saturation, wanted) in [
+            (30.0, 1.0, [1.0, 0.5, 0.0]),
+            (90.0, 1.0, [0.5, 1.0, 0.0]),
+            (150.0, 1.0, [0.0, 1.0, 0.5]),
+            (210.0, 1.0, [0.0, 0.5, 1.0]),
+            (270.0, 1.0, [0.5, 0.0, 1.0]),
+            (330.0, 0.5, [1.0, 0.5, 0.75]),
+        ] {
+            for (is, wanted) in from_hue(hue, saturation).into_iter().zip(wanted) {
+                assert!((is - wanted).abs() < 1e-9, "{hue} {saturation}: {is} {wanted}");
+            }
+        }
+    }
 }
