@@ -278,6 +278,11 @@ mod tests {
             "/old/device/set",
             "卧室/灯/set",
             "homeloops/lamp/set",
+            // One word of two that administer together is a word.
+            "lamps/bridge/set",
+            "lamps/request",
+            "lamps/config",
+            &"x".repeat(512),
         ] {
             assert_eq!(containment.refuses(topic, "ON"), None, "{topic}");
         }
