@@ -50,3 +50,22 @@ pub struct OutcomeEntry {
 
 /// The table of outcomes in the order in which the calls were made. It is the daemon's, never the model's.
 pub type Ledger = Vec<OutcomeEntry>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_house_shows_is_as_wished() {
+        for (outcome, wished) in [
+            (Outcome::Confirmed, true),
+            (Outcome::Already, true),
+            (Outcome::Unconfirmed, false),
+            (Outcome::Contradicted, false),
+            (Outcome::NotSent, false),
+            (Outcome::Refused, false),
+        ] {
+            assert_eq!(outcome.is_wished(), wished, "{outcome:?}");
+        }
+    }
+}
