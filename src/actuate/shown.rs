@@ -292,3 +292,23 @@ fn title(verb: Verb, words: &Words) -> String {
         None => verb.word().replace('_', " ").to_uppercase(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_too_long_is_cut() {
+        for (text, most, shown) in [
+            ("lamp", 5, "lamp"),
+            ("lamp", 4, "lamp"),
+            ("lamps", 4, "lamp…"),
+            ("lamps of the hall", 4, "lamp…"),
+            // What is not shown does not count.
+            ("la\u{200b}mp\u{7}", 4, "lamp"),
+            ("大门口灯", 3, "大门口…"),
+        ] {
+            assert_eq!(clean(text, most), shown, "{text:?} {most}");
+        }
+    }
+}
