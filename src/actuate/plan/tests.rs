@@ -219,3 +219,58 @@ fn a_stored_plan_that_was_touched_is_none() {
     // Moving bytes from one part to the next gives another hash.
     assert_eq!(restore(json, &format!("{policy}{device}"), "", hash), None);
 }
+
+#[test]
+fn two_hundred_actions_are_the_most() {
+    let mut house = house();
+    let ids: Vec<String> = (0..=LEAVES).map(|number| format!("light.n{number}")).collect();
+    for id in &ids {
+        house.insert(entity(id, &[Verb::TurnOn], &[]));
+    }
+    let actions: Vec<Action> = ids.iter().map(|id| action(id, Verb::TurnOn)).collect();
+    let made = plan_with(&house, "v1", "p1", &actions[..LEAVES]);
+    assert_eq!(made.unwrap().leaves().len(), LEAVES);
+    assert_eq!(plan_with(&house, "v1", "p1", &actions), Err(PlanError::TooMany(LEAVES + 1)));
+}
+
+/// Has a secret, and perhaps gives it to every entity as its code.
+struct Given(Option<&'static str>);
+
+impl Secrets for Given {
+    fn secret(&self, _name: &str) -> Option<Secret> {
+        Some(Secret { value: SecretString::from("1234"), version: "v1".to_owned() })
+    }
+
+    fn code_of(&self, _entity: &EntityId) -> Option<String> {
+        self.0.map(str::to_owned)
+    }
+}
+
+/// An announcement that names a secret gets it only where the home file gives this very one to the entity.
+#[test]
+fn an_announcement_names_no_secret_by_itself() {
+    let containment = Containment::default();
+    for (source, given, may) in [
+        (HOME_FILE, None, true),
+        (HOME_FILE, Some("other"), true),
+        ("homeassistant/alarm_control_panel/home/config", None, false),
+        ("homeassistant/alarm_control_panel/home/config", Some("other"), false),
+        ("homeassistant/alarm_control_panel/home/config", Some("panel"), true),
+    ] {
+        let mut house = house();
+        let id = "alarm_control_panel.home";
+        let announced = Entity { source: source.into(), ..entity(id, &[Verb::Disarm], &[]) };
+        house.insert(announced);
+        let maker = Maker {
+            house: &house,
+            codecs: &All,
+            secrets: &Given(given),
+            containment: &containment,
+            policy_version: "p1",
+        };
+        let made = maker.plan(&[action(id, Verb::Disarm)]).map(|_| ());
+        let refused =
+            PlanError::SecretOfAnother { entity: EntityId::parse(id).unwrap(), name: "panel".into() };
+        assert_eq!(made, if may { Ok(()) } else { Err(refused) }, "{source} {given:?}");
+    }
+}
