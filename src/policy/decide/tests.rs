@@ -1,5 +1,7 @@
 //! The precedence, step by step.
 
+mod alarm;
+
 use std::collections::BTreeMap;
 
 use chrono::{NaiveDate, TimeDelta};
