@@ -57,4 +57,14 @@ mod tests {
             assert_eq!(looks_alike(one, other), alike, "{one} {other}");
         }
     }
+
+    #[test]
+    fn b15_greek_letters_look_like_the_latin_ones() {
+        for (greek, latin) in "αορνικτεηυχ".chars().zip("aopvlktenux".chars()) {
+            assert!(looks_alike(&greek.to_string(), &latin.to_string()), "{greek} {latin}");
+        }
+        // With the mark it is another letter of Japanese and no accent.
+        assert!(!looks_alike("バス", "ハス"));
+        assert!(looks_alike("é", "e"));
+    }
 }

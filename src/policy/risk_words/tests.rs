@@ -256,3 +256,10 @@ fn every_listed_word_is_found() {
     }
     assert!(listed > 400, "{listed}");
 }
+
+/// ガス is gas, and カス is none.
+#[test]
+fn a_mark_that_makes_another_letter_is_no_accent() {
+    assert!(holds("ガス", Group::Flow));
+    assert!(!holds("カス", Group::Flow));
+}
