@@ -115,6 +115,39 @@ fn hours_hold_their_beginning_and_not_their_end() {
 }
 
 #[test]
+fn a_grant_ends_after_it_begins_and_within_thirty_days() {
+    let from = DateTime::UNIX_EPOCH;
+    let admin = Principal {
+        name: "local".into(),
+        channel: Channel::Local,
+        scopes: vec![crate::policy::Scope::Admin],
+    };
+    let month = 30 * 86_400;
+    for (seconds, checked) in [
+        (-1, Err(GrantError::Span)),
+        (0, Err(GrantError::Span)),
+        (1, Ok(())),
+        (month, Ok(())),
+        (month + 1, Err(GrantError::Span)),
+    ] {
+        let grant = Grant {
+            id: "g".into(),
+            entity: EntityId::parse("lock.a").unwrap(),
+            verbs: vec![Verb::Unlock],
+            principal: "token:cleaner".into(),
+            from,
+            until: from + chrono::TimeDelta::seconds(seconds),
+            plan_hash: None,
+            given_by: "local".into(),
+            reason: "the cleaner".into(),
+        };
+        assert_eq!(grant.check(&admin), checked, "{seconds}");
+        let of_nothing = Grant { verbs: Vec::new(), ..grant };
+        assert_eq!(of_nothing.check(&admin), Err(GrantError::NoVerb), "{seconds}");
+    }
+}
+
+#[test]
 fn a_tier_of_the_home_file_is_a_rule_for_that_entity() {
     let id = EntityId::parse("switch.oven").unwrap();
     for (tier, decision) in [
