@@ -1,12 +1,15 @@
 //! Approvals in the real journal: what is stored comes back, and compare-and-swap is the database's.
 
+use std::sync::Arc;
+
 use chrono::TimeDelta;
-use homeloop::actuate::{ApprovalStore, PendingLimits, Stored, Swap};
+use homeloop::actuate::{ApprovalStore, Occasion, PendingLimits, Question, Stored, Swap};
 use homeloop::clock::Clock;
 use homeloop::journal::Journal;
-use homeloop::policy::{Approval, ApprovalState, Grant, Moment};
+use homeloop::policy::{AnswerWord, Approval, ApprovalState, Asked, Grant, Moment};
+use tokio_util::sync::CancellationToken;
 
-use crate::world::{World, action};
+use crate::world::{World, action, door, person, requester};
 use homeloop::home::{EntityId, Verb};
 
 const LIMITS: PendingLimits = PendingLimits { per_requester: 3, total: 5 };
@@ -134,4 +137,43 @@ async fn grants_are_kept() {
     assert_eq!(journal.drop_grant("g").await, Ok(true));
     assert_eq!(journal.drop_grant("g").await, Ok(false));
     assert_eq!(ApprovalStore::grants(&journal).await, Ok(vec![]));
+}
+
+/// The row says when it was decided, when it went to the devices, and when the house was last looked at.
+#[tokio::test]
+async fn the_row_tells_when_each_step_was() {
+    let world = World::new(1);
+    let journal = Arc::new(Journal::in_memory(world.clock.clone()).unwrap());
+    let door = door(&world.house, &world.devices, journal.clone(), &world.clock);
+    let who = requester();
+    let now = world.plan(&[action("lock.front", Verb::Unlock)]);
+    let later = now.clone().on(Some(Occasion::Scheduled { when: "every day at 03:00".into() }));
+    for (plan, carried_out) in [(now, true), (later, false)] {
+        let asked = Asked { principal: &who, conversation: None, taint: None, sent: &[] };
+        let question = Question {
+            task: "t",
+            step: 0,
+            conversation: None,
+            principal: &who,
+            device: None,
+            utterance: "open up",
+            taint: None,
+        };
+        let approval = door.ask(&plan, &door.decide(&plan, &asked), &question).await.unwrap();
+        door.answer(&approval.id, plan.hash(), AnswerWord::Approve, None, &person()).await.unwrap();
+        let row = async || journal.approval(&approval.id).await.unwrap().unwrap();
+        let approved = row().await;
+        assert!(approved.decided_at.is_some() && approved.dispatched_at.is_none());
+        if carried_out {
+            let (record, cancel) = (world.record.as_ref(), CancellationToken::new());
+            door.carry_out(&approval.id, plan.hash(), record, &cancel).await.unwrap();
+        } else {
+            door.use_up(&approval.id).await.unwrap();
+        }
+        let done = row().await;
+        assert!(done.dispatched_at >= done.decided_at, "{done:?}");
+        // Leave to keep a schedule is used up without a device.
+        assert_eq!(done.observed_at.is_some(), carried_out, "{done:?}");
+        assert!(!carried_out || done.observed_at >= done.dispatched_at, "{done:?}");
+    }
 }
