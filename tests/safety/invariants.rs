@@ -198,6 +198,9 @@ async fn rules_see_who_is_home_and_the_alarm() {
         (shed, "triggered", "triggered"),
         (shed, "unavailable", "armed_away"),
         ("alarm_control_panel.home", "pending", "pending"),
+        // Of two that guard as well it is always the same one.
+        ("alarm_control_panel.home", "armed_away", "armed_away"),
+        (shed, "armed_home", "armed_home"),
     ] {
         world.is(id, value);
         assert_eq!(facts().alarm.as_deref(), Some(alarm), "{id} {value}");
