@@ -12,6 +12,8 @@ mod adversary;
 mod approvals;
 #[path = "safety/invariants.rs"]
 mod invariants;
+#[path = "safety/listeners.rs"]
+mod listeners;
 #[path = "safety/outcomes.rs"]
 mod outcomes;
 #[path = "safety/races.rs"]
