@@ -10,6 +10,8 @@
 mod adversary;
 #[path = "safety/approvals.rs"]
 mod approvals;
+#[path = "safety/grants.rs"]
+mod grants;
 #[path = "safety/invariants.rs"]
 mod invariants;
 #[path = "safety/listeners.rs"]

@@ -1,0 +1,41 @@
+//! Leave in advance: one by its id, replaced and taken back alone.
+
+use chrono::TimeDelta;
+use homeloop::home::{EntityId, Verb};
+use homeloop::policy::{Channel, Decision, Grant, Principal, Scope};
+
+use crate::world::{World, action, requester};
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_is_replaced_and_taken_back_by_its_id() {
+    let world = World::new(1);
+    let now = world.clock.now();
+    let grant = |id: &str, lock: &str| Grant {
+        id: id.into(),
+        entity: EntityId::parse(lock).unwrap(),
+        verbs: vec![Verb::Unlock],
+        principal: requester().name,
+        from: now,
+        until: now + TimeDelta::hours(1),
+        plan_hash: None,
+        given_by: "local".into(),
+        reason: "the cleaner".into(),
+    };
+    let local = Principal { name: "local".into(), channel: Channel::Local, scopes: vec![Scope::Admin] };
+    let give = async |grant| world.door.grant(grant, &local).await.unwrap();
+    let decision = |lock| world.decide(&world.plan(&[action(lock, Verb::Unlock)])).decision();
+    give(grant("a", "lock.front")).await;
+    give(grant("b", "lock.back")).await;
+    assert_eq!((decision("lock.front"), decision("lock.back")), (Decision::Allow, Decision::Allow));
+    // Given again for another lock it holds for that one alone.
+    give(grant("a", "lock.back")).await;
+    assert_eq!((decision("lock.front"), decision("lock.back")), (Decision::Ask, Decision::Allow));
+    let ids = || world.door.grants().iter().map(|grant| grant.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(), ["b", "a"]);
+    assert_eq!(world.door.revoke("none").await, Ok(false));
+    assert_eq!(ids(), ["b", "a"]);
+    assert_eq!(world.door.revoke("a").await, Ok(true));
+    assert_eq!(ids(), ["b"]);
+    assert_eq!(world.door.revoke("b").await, Ok(true));
+    assert_eq!(decision("lock.back"), Decision::Ask);
+}
