@@ -16,6 +16,8 @@ mod grants;
 mod invariants;
 #[path = "safety/listeners.rs"]
 mod listeners;
+#[path = "safety/movers.rs"]
+mod movers;
 #[path = "safety/outcomes.rs"]
 mod outcomes;
 #[path = "safety/races.rs"]
