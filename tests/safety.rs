@@ -28,5 +28,7 @@ mod simulation;
 mod store;
 #[path = "safety/stored.rs"]
 mod stored;
+#[path = "safety/whole.rs"]
+mod whole;
 #[path = "safety/world.rs"]
 mod world;
