@@ -28,6 +28,8 @@ mod simulation;
 mod store;
 #[path = "safety/stored.rs"]
 mod stored;
+#[path = "safety/waiting.rs"]
+mod waiting;
 #[path = "safety/whole.rs"]
 mod whole;
 #[path = "safety/world.rs"]

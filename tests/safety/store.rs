@@ -15,6 +15,8 @@ pub enum Disk {
     Full,
     /// It is stored, and the caller is told that it was not: a commit whose sync failed.
     Unsure,
+    /// Rows cannot be read.
+    Unreadable,
 }
 
 #[derive(Default)]
@@ -76,7 +78,12 @@ impl ApprovalStore for MemoryStore {
     }
 
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Approval>, StoreError>> {
-        Box::pin(async move { Ok(self.rows.lock().unwrap().iter().find(|row| row.id == id).cloned()) })
+        Box::pin(async move {
+            if self.disk() == Disk::Unreadable {
+                return Err(StoreError("the disk cannot be read".into()));
+            }
+            Ok(self.rows.lock().unwrap().iter().find(|row| row.id == id).cloned())
+        })
     }
 
     fn list<'a>(&'a self, states: &'a [ApprovalState]) -> BoxFuture<'a, Result<Vec<Approval>, StoreError>> {
