@@ -22,6 +22,10 @@ mod movers;
 mod outcomes;
 #[path = "safety/races.rs"]
 mod races;
+#[path = "safety/scripted.rs"]
+mod scripted;
+#[path = "safety/sending.rs"]
+mod sending;
 #[path = "safety/simulation.rs"]
 mod simulation;
 #[path = "safety/store.rs"]

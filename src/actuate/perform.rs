@@ -203,14 +203,16 @@ impl Door {
                 self.remember_direction(&action.entity, direction);
             }
             let answer = tokio::time::timeout(ACKNOWLEDGED, ready.port.send(message)).await;
+            // Half of it may have done something, and is not all.
+            let half = sent != Sent::Nothing(down);
             match answer.unwrap_or(Err(SendError::Uncertain)) {
                 Ok(()) if sent == Sent::Perhaps => {}
                 Ok(()) => sent = Sent::All,
                 Err(SendError::Uncertain) => sent = Sent::Perhaps,
-                Err(SendError::Down(_)) => return sent,
+                Err(SendError::Down(_)) => return if half { Sent::Perhaps } else { sent },
                 Err(SendError::Refused(why)) => {
                     tracing::warn!(entity = %action.entity, topic = %message.topic, why, "not sent");
-                    return if sent == Sent::Nothing(down) { Sent::Nothing("refused_by_link") } else { sent };
+                    return if half { Sent::Perhaps } else { Sent::Nothing("refused_by_link") };
                 }
             }
         }

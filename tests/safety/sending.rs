@@ -1,0 +1,109 @@
+//! From the first byte to the last: what is sent again, what is said of half a command, and which codes go out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use homeloop::actuate::{Outcome, OutcomeEntry, SendError};
+use homeloop::home::{Arg, ArgValue, EntityId, Update, Verb};
+use homeloop::policy::Permit;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::scripted::{self, Link, SendErrorOr};
+use crate::world::{Behaviour, World, action};
+
+fn told(entry: &OutcomeEntry) -> (Outcome, Option<&str>) {
+    (entry.outcome, entry.cause.as_deref())
+}
+
+/// What was sent once stays sent, also where the second send is no longer possible or no longer wished.
+#[tokio::test(start_paused = true)]
+async fn a_second_send_that_is_not_made_takes_nothing_back() {
+    type Meanwhile = fn(&World, &CancellationToken);
+    let meanwhile: [Meanwhile; 2] =
+        [|world, _| world.devices.behave("light.kitchen", Behaviour::Down), |_, cancel| cancel.cancel()];
+    for (at, change) in meanwhile.into_iter().enumerate() {
+        let world = World::new(1);
+        world.devices.behave("light.kitchen", Behaviour::Silent);
+        let plan = world.plan(&[action("light.kitchen", Verb::TurnOn)]);
+        let permit = Permit::free(&world.decide(&plan)).unwrap();
+        let cancel = CancellationToken::new();
+        let (outcomes, ()) =
+            tokio::join!(world.door.perform(&plan, permit, world.record.as_ref(), &cancel), async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                change(&world, &cancel);
+            });
+        assert_eq!(told(&outcomes[0]), (Outcome::Unconfirmed, Some("no_answer")), "{at}");
+        assert_eq!(world.sent(), 1, "{at}");
+    }
+}
+
+/// A live report that is neither the wish nor its opposite is an answer: it is said, and nothing is sent again.
+#[tokio::test(start_paused = true)]
+async fn another_state_than_the_wished_one_is_told() {
+    let world = World::new(1);
+    world.devices.behave("light.kitchen", Behaviour::Silent);
+    let dim = [action("light.kitchen", Verb::TurnOn).with(Arg::BrightnessPct, ArgValue::Number(40.0))];
+    let report =
+        Update { attributes: vec![("brightness".into(), Some(json!(10)))], ..Update::value("on".to_owned()) };
+    let (outcomes, ()) = tokio::join!(world.act(&dim), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        world.devices.report(&EntityId::parse("light.kitchen").unwrap(), &report, true);
+    });
+    assert_eq!(told(&outcomes[0]), (Outcome::Unconfirmed, Some("other_state")));
+    assert_eq!(world.sent(), 1);
+}
+
+/// What is assumed shows that all of it was taken; it is no report.
+#[tokio::test(start_paused = true)]
+async fn what_is_assumed_is_what_was_taken_whole() {
+    let uncertain = || Err(SendError::Uncertain);
+    let down = || Err(SendError::Down("test".into()));
+    let too_big = || Err(SendError::Refused("test".into()));
+    let no_answer = (Outcome::Unconfirmed, Some("cannot_confirm"));
+    let cases: [(Vec<SendErrorOr>, bool, (Outcome, Option<&str>), usize); 7] = [
+        (vec![Ok(()), Ok(())], true, no_answer, 2),
+        (vec![uncertain(), Ok(())], false, no_answer, 2),
+        (vec![Ok(()), uncertain()], false, no_answer, 2),
+        (vec![down()], false, (Outcome::NotSent, Some("link_down")), 0),
+        (vec![too_big()], false, (Outcome::NotSent, Some("refused_by_link")), 0),
+        // Half of it may have done something, and is not all.
+        (vec![Ok(()), too_big()], false, no_answer, 1),
+        (vec![Ok(()), down()], false, no_answer, 1),
+    ];
+    for (answers, assumed, outcome, sent) in cases {
+        let world = World::new(1);
+        let link = Arc::new(Link::default());
+        link.answers.lock().unwrap().extend(answers.clone());
+        let entry = scripted::act(&world, &link, "4711", action("light.blind", Verb::TurnOn)).await;
+        assert_eq!(told(&entry), outcome, "{answers:?}");
+        assert_eq!(link.sent.lock().unwrap().len(), sent, "{answers:?}");
+        let state = world.house.read().state("light.blind").cloned().unwrap();
+        assert_eq!(state.text() == Some("assumed turn_on"), assumed, "{answers:?}");
+        assert_eq!(state.value_stamp.unwrap().live, !assumed, "{answers:?}");
+    }
+}
+
+/// A code that could end its place in the message and begin another one goes nowhere.
+#[tokio::test(start_paused = true)]
+async fn a_code_that_would_break_out_of_its_place_is_not_sent() {
+    for (code, goes) in [
+        ("4711", true),
+        ("a!#~", true),
+        ("47\"11", false),
+        ("47\\11", false),
+        ("47 11", false),
+        ("47\n11", false),
+        ("４７１１", false),
+    ] {
+        let world = World::new(1);
+        let link = Arc::new(Link::default());
+        let entry = scripted::act(&world, &link, code, action("light.blind", Verb::TurnOn)).await;
+        if goes {
+            assert_eq!(link.sent.lock().unwrap()[0], format!("code {code}"));
+        } else {
+            assert_eq!(told(&entry), (Outcome::NotSent, Some("no_secret")), "{code:?}");
+            assert!(link.sent.lock().unwrap().is_empty(), "{code:?}");
+        }
+    }
+}
