@@ -283,9 +283,7 @@ impl Door {
 fn clamped(approval: &Approval, now: &Moment) -> Moment {
     let just_before = TimeDelta::milliseconds(1);
     let mut now = now.clone();
-    if now.wall >= approval.expires_at && now.wall - approval.expires_at < TimeDelta::seconds(60) {
-        now.wall = approval.expires_at - just_before;
-    }
+    now.wall = now.wall.min(approval.expires_at - just_before);
     now.since_boot = now.since_boot.min(approval.expires_since_boot.saturating_sub(Duration::from_millis(1)));
     now
 }
