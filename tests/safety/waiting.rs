@@ -23,7 +23,7 @@ async fn approved(world: &World) -> Approval {
 /// Ten minutes, and no longer, for a call that never ends; not at all for a task that was stopped.
 #[tokio::test(start_paused = true)]
 async fn another_call_is_not_waited_for_for_ever() {
-    for (stopped, shortest, longest) in [(false, 600, 602), (true, 0, 0)] {
+    for (stopped, shortest, longest) in [(false, 601, 602), (true, 0, 0)] {
         let world = World::new(1);
         let approval = approved(&world).await;
         let _held = world.door.redeem(&approval.id, &approval.plan_hash).await.unwrap();
