@@ -1,10 +1,10 @@
 //! A plan as a whole: how it is parted, what is said where it is denied, and whether it may be sent twice.
 
-use homeloop::actuate::{Outcome, OutcomeEntry};
-use homeloop::home::Verb;
+use homeloop::actuate::{Outcome, OutcomeEntry, RedeemError};
+use homeloop::home::{EntityId, Verb};
 use homeloop::policy::Decision;
 
-use crate::world::{World, action};
+use crate::world::{Behaviour, World, action};
 
 #[tokio::test(start_paused = true)]
 async fn only_what_is_asked_about_is_parted() {
@@ -56,4 +56,26 @@ async fn only_what_changes_nothing_the_second_time_may_be_sent_twice() {
     }
     let both = world.plan(&[action("light.kitchen", Verb::TurnOn), action("button.bell", Verb::Press)]);
     assert!(!world.door.is_absolute(&both));
+}
+
+/// Two calls of one turn that are opposite are done in their order, one at a time; what lets people in still asks.
+#[tokio::test(start_paused = true)]
+async fn b19_opposite_calls_are_done_in_their_order_and_each_is_decided_about() {
+    let world = World::new(1);
+    world.devices.behave("light.kitchen", Behaviour::Slow(500));
+    let (on, off) = ([action("light.kitchen", Verb::TurnOn)], [action("light.kitchen", Verb::TurnOff)]);
+    let (first, second) = tokio::join!(world.act(&on), world.act(&off));
+    assert_eq!((first[0].outcome, second[0].outcome), (Outcome::Confirmed, Outcome::Confirmed));
+    let truth = || world.devices.truth.lock().unwrap().clone();
+    assert_eq!(truth()[&EntityId::parse("light.kitchen").unwrap()], "off");
+    world.is("lock.front", "unlocked");
+    let (lock, unlock) = ([action("lock.front", Verb::Lock)], [action("lock.front", Verb::Unlock)]);
+    assert_eq!(world.decide(&world.plan(&unlock)).decision(), Decision::Ask);
+    let (locked, asked) = tokio::join!(world.act(&lock), world.ask("t", &unlock));
+    assert_eq!(locked[0].outcome, Outcome::Confirmed);
+    assert_eq!(truth()[&EntityId::parse("lock.front").unwrap()], "locked");
+    // It was asked about a lock that was open: now that it is locked it would be another thing.
+    world.approve(&asked).await.unwrap();
+    assert!(matches!(world.carry_out(&asked).await, Err(RedeemError::Invalidated(_))));
+    assert_eq!(truth()[&EntityId::parse("lock.front").unwrap()], "locked");
 }
