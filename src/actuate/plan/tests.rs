@@ -274,3 +274,13 @@ fn an_announcement_names_no_secret_by_itself() {
         assert_eq!(made, if may { Ok(()) } else { Err(refused) }, "{source} {given:?}");
     }
 }
+
+#[test]
+fn a_registry_speaks_for_what_it_holds() {
+    let registry = crate::devices::registry::Registry::new(crate::home::SharedHouse::new(house()));
+    let lamp = EntityId::parse("light.a").unwrap();
+    assert!(Codecs::codec(&registry, &lamp).is_none());
+    registry.insert(lamp.clone(), Arc::new(Plain), Arc::new(Nowhere) as Arc<dyn Port>);
+    let (_, port) = Codecs::codec(&registry, &lamp).unwrap();
+    assert!(!port.is_up());
+}
