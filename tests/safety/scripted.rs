@@ -18,11 +18,12 @@ use crate::world::{World, requester};
 /// Answers in this order, and then takes everything.
 #[derive(Default)]
 pub struct Link {
-    pub answers: Mutex<VecDeque<SendErrorOr>>,
+    pub answers: Mutex<VecDeque<Taken>>,
     pub sent: Mutex<Vec<String>>,
 }
 
-pub type SendErrorOr = Result<(), SendError>;
+/// Whether a message was taken.
+pub type Taken = Result<(), SendError>;
 
 struct Wire(Arc<Link>);
 

@@ -9,10 +9,12 @@ use homeloop::policy::Permit;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::scripted::{self, Link, SendErrorOr};
+use crate::scripted::{self, Link, Taken};
 use crate::world::{Behaviour, World, action};
 
-fn told(entry: &OutcomeEntry) -> (Outcome, Option<&str>) {
+type Told<'a> = (Outcome, Option<&'a str>);
+
+fn told(entry: &OutcomeEntry) -> Told<'_> {
     (entry.outcome, entry.cause.as_deref())
 }
 
@@ -61,7 +63,7 @@ async fn what_is_assumed_is_what_was_taken_whole() {
     let down = || Err(SendError::Down("test".into()));
     let too_big = || Err(SendError::Refused("test".into()));
     let no_answer = (Outcome::Unconfirmed, Some("cannot_confirm"));
-    let cases: [(Vec<SendErrorOr>, bool, (Outcome, Option<&str>), usize); 7] = [
+    let cases: [(Vec<Taken>, bool, Told<'_>, usize); 7] = [
         (vec![Ok(()), Ok(())], true, no_answer, 2),
         (vec![uncertain(), Ok(())], false, no_answer, 2),
         (vec![Ok(()), uncertain()], false, no_answer, 2),
