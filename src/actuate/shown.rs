@@ -304,6 +304,7 @@ mod tests {
             ("lamp", 4, "lamp"),
             ("lamps", 4, "lamp…"),
             ("lamps of the hall", 4, "lamp…"),
+            ("a\nb\rc\td", 9, "a b c d"),
             // What is not shown does not count.
             ("la\u{200b}mp\u{7}", 4, "lamp"),
             ("大门口灯", 3, "大门口…"),
