@@ -263,3 +263,10 @@ fn a_mark_that_makes_another_letter_is_no_accent() {
     assert!(holds("ガス", Group::Flow));
     assert!(!holds("カス", Group::Flow));
 }
+
+/// A gate and a light behind one relay are two things; a gate's light is one.
+#[test]
+fn a_middle_dot_parts_two_things() {
+    assert!(!holds("門灯", Group::Entry) && !holds("門の灯", Group::Entry));
+    assert!(holds("門・灯", Group::Entry));
+}
