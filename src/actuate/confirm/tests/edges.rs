@@ -36,6 +36,8 @@ fn reports_at_the_edge_of_a_goal_say_what_they_say() {
         ("cover.a", Verb::Close, n(), at("open", 60.0), at("open", 59.0), Pending),
         ("cover.a", Verb::Open, n(), at("closed", 0.0), at("closed", 0.5), Opposite),
         ("cover.a", Verb::Open, n(), at("closed", 0.0), at("closed", 1.0), Pending),
+        // It was where it should be: further up is not its way.
+        ("cover.a", Verb::SetPosition, json!({"position": 40}), at("open", 40.0), at("open", 45.0), Other),
     ];
     for (id, verb, args, before, after, wanted) in lines {
         let action = action(id, verb, args);
