@@ -1,6 +1,7 @@
 //! What every verb waits for.
 
 mod edges;
+mod times;
 
 use chrono::DateTime;
 use serde_json::{Value, json};
@@ -450,26 +451,6 @@ fn every_verb_has_its_goal() {
     for verb in Verb::ALL {
         assert!(shown.contains(verb), "no line for {verb}");
     }
-}
-
-#[test]
-fn times_are_those_of_the_class() {
-    for (id, verb, args, seconds) in [
-        ("light.a", Verb::TurnOn, json!({}), 3),
-        ("light.a", Verb::TurnOn, json!({"transition": 10}), 13),
-        ("lock.a", Verb::Lock, json!({}), 15),
-        ("cover.a", Verb::Open, json!({}), 90),
-        ("climate.a", Verb::SetTemperature, json!({"temperature": 20}), 10),
-        ("alarm_control_panel.a", Verb::ArmAway, json!({}), 70),
-    ] {
-        let action = action(id, verb, args);
-        let goal = |hint| Goal::of(&action, &entity(&action), &State::default(), hint);
-        assert_eq!(goal(ConfirmHint::default()).within, Duration::from_secs(seconds), "{action}");
-    }
-    let arm = action("alarm_control_panel.a", Verb::ArmAway, json!({}));
-    let hint = ConfirmHint { within: Some(Duration::from_secs(40)), tolerance: None };
-    let goal = Goal::of(&arm, &entity(&arm), &State::default(), hint);
-    assert_eq!(goal.within, Duration::from_secs(40), "the profile says");
 }
 
 #[test]
