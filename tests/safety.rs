@@ -10,6 +10,8 @@
 mod adversary;
 #[path = "safety/approvals.rs"]
 mod approvals;
+#[path = "safety/bounds.rs"]
+mod bounds;
 #[path = "safety/grants.rs"]
 mod grants;
 #[path = "safety/invariants.rs"]

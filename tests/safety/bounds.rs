@@ -1,0 +1,78 @@
+//! Bounds of a question: how long it stands, how much of the words it keeps, and what is said where it cannot be put.
+
+use std::time::Duration;
+
+use homeloop::actuate::{AnswerError, AskError, Question};
+use homeloop::home::{Action, Verb};
+use homeloop::policy::AnswerWord;
+
+use crate::store::Disk;
+use crate::world::{World, action, person, requester};
+
+fn unlock() -> Vec<Action> {
+    vec![action("lock.front", Verb::Unlock)]
+}
+
+/// Whatever the settings say, a question stands for a second at least and ten minutes at most.
+#[tokio::test(start_paused = true)]
+async fn a_question_stands_from_a_second_to_ten_minutes() {
+    for (ttl_s, stands) in [(0, 1), (1, 1), (2, 2), (600, 600), (601, 600), (u64::MAX, 600)] {
+        let world = World::new(1);
+        world.set_policy(|policy| policy.approvals.ttl_s = ttl_s).await;
+        let approval = world.ask("t", &unlock()).await;
+        assert_eq!((approval.expires_at - approval.created.wall).num_seconds(), stands, "{ttl_s}");
+        let since_boot = approval.expires_since_boot - approval.created.since_boot;
+        assert_eq!(since_boot.as_secs(), stands.unsigned_abs(), "{ttl_s}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn five_hundred_characters_of_the_words_are_kept() {
+    let world = World::new(1);
+    let plan = world.plan(&unlock());
+    let who = requester();
+    for (said, kept) in [(499, 499), (500, 500), (501, 500), (9000, 500)] {
+        let words = "门".repeat(said);
+        let question = Question {
+            task: "t",
+            step: 0,
+            conversation: None,
+            principal: &who,
+            device: None,
+            utterance: &words,
+            taint: None,
+        };
+        let asked = world.door.ask(&plan, &world.decide(&plan), &question).await.unwrap();
+        assert_eq!(asked.utterance.chars().count(), kept, "{said}");
+        world.door.cancel_approval(&asked.id).await.unwrap();
+    }
+}
+
+/// "Again in 0 s" would be no answer.
+#[tokio::test(start_paused = true)]
+async fn less_than_a_second_is_told_as_one() {
+    let world = World::new(1);
+    let approval = world.ask("t", &unlock()).await;
+    world.deny(&approval).await.unwrap();
+    tokio::time::advance(Duration::from_millis(599_500)).await;
+    assert_eq!(world.try_ask("t", &requester(), &unlock()).await, Err(AskError::CoolDown(1)));
+    for _ in 0..10 {
+        let _ = world.door.answer("01X", "0", AnswerWord::Approve, None, &person()).await;
+    }
+    tokio::time::advance(Duration::from_millis(899_500)).await;
+    let locked = world.door.answer("01X", "0", AnswerWord::Approve, None, &person()).await;
+    assert_eq!(locked, Err(AnswerError::Locked(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_cannot_be_stored_is_not_taken() {
+    let world = World::new(1);
+    let approval = world.ask("t", &unlock()).await;
+    *world.store.disk.lock().unwrap() = Disk::Full;
+    let error = world.approve(&approval).await.unwrap_err();
+    assert!(matches!(error, AnswerError::Store(_)), "{error:?}");
+    assert_eq!(error.status(), 503);
+    *world.store.disk.lock().unwrap() = Disk::Good;
+    assert!(world.store.row(&approval.id).decided_by.is_none());
+    assert!(world.approve(&approval).await.is_ok(), "the question still stands");
+}
