@@ -243,6 +243,22 @@ fn a_scene_of_home_assistant_is_asked_about() {
 }
 
 #[test]
+fn what_is_not_wholly_shut_opens() {
+    let garage = entity("cover.garage", "garage", "Garage");
+    for (args, open) in [
+        (json!({"position": 0}), false),
+        (json!({"position": -1}), false),
+        (json!({"position": 0.001}), true),
+        (json!({"position": 100}), true),
+        (json!({}), true),
+        (json!({"tilt_position": 0}), true),
+    ] {
+        let set = action(&garage, Verb::SetPosition, args);
+        assert_eq!((opens(&set), closes(&set)), (open, !open), "{set}");
+    }
+}
+
+#[test]
 fn risk_only_rises() {
     let mut relay = entity("switch.relay", "", "Relay");
     let press = action(&relay, Verb::TurnOn, json!({}));
