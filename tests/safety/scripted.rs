@@ -1,6 +1,7 @@
 //! A link that answers as it is told, and a device that needs two messages and reports nothing by itself.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
@@ -19,6 +20,8 @@ use crate::world::{World, requester};
 #[derive(Default)]
 pub struct Link {
     pub answers: Mutex<VecDeque<Taken>>,
+    /// Never answers.
+    pub mute: AtomicBool,
     pub sent: Mutex<Vec<String>>,
 }
 
@@ -30,6 +33,9 @@ struct Wire(Arc<Link>);
 impl Port for Wire {
     fn send<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async move {
+            if self.0.mute.load(Ordering::SeqCst) {
+                std::future::pending::<()>().await;
+            }
             let answer = self.0.answers.lock().unwrap().pop_front().unwrap_or(Ok(()));
             if !matches!(answer, Err(SendError::Down(_) | SendError::Refused(_))) {
                 self.0.sent.lock().unwrap().push(message.payload.to_string());

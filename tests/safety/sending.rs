@@ -1,16 +1,17 @@
 //! From the first byte to the last: what is sent again, what is said of half a command, and which codes go out.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use homeloop::actuate::{Outcome, OutcomeEntry, SendError};
-use homeloop::home::{Arg, ArgValue, EntityId, Update, Verb};
+use homeloop::home::{ActionSpec, Arg, ArgValue, EntityId, Update, Verb};
 use homeloop::policy::Permit;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::scripted::{self, Link, Taken};
-use crate::world::{Behaviour, World, action};
+use crate::world::{Behaviour, World, action, entity};
 
 type Told<'a> = (Outcome, Option<&'a str>);
 
@@ -83,6 +84,36 @@ async fn what_is_assumed_is_what_was_taken_whole() {
         let state = world.house.read().state("light.blind").cloned().unwrap();
         assert_eq!(state.text() == Some("assumed turn_on"), assumed, "{answers:?}");
         assert_eq!(state.value_stamp.unwrap().live, !assumed, "{answers:?}");
+    }
+}
+
+/// Ten seconds for each message that nobody acknowledges; then it may have arrived or not.
+#[tokio::test(start_paused = true)]
+async fn a_link_that_never_answers_is_not_waited_for_for_ever() {
+    let world = World::new(1);
+    let link = Arc::new(Link::default());
+    link.mute.store(true, Ordering::SeqCst);
+    let begun = world.clock.since_boot();
+    let entry = scripted::act(&world, &link, "4711", action("light.blind", Verb::TurnOn)).await;
+    assert_eq!(told(&entry), (Outcome::Unconfirmed, Some("cannot_confirm")));
+    assert_eq!(world.clock.since_boot() - begun, Duration::from_secs(20), "two messages");
+}
+
+/// Eight at a time: a big scene does not flood the link.
+#[tokio::test(start_paused = true)]
+async fn eight_of_a_plan_are_worked_on_at_a_time() {
+    for (lamps, seconds) in [(8, 1), (9, 2), (16, 2), (17, 3)] {
+        let world = World::new(1);
+        let ids: Vec<String> = (0..lamps).map(|number| format!("light.n{number}")).collect();
+        for id in &ids {
+            world.house.write().insert(entity(id, id, "", vec![ActionSpec::new(Verb::TurnOn)]));
+            world.devices.behave(id, Behaviour::Slow(1_000));
+        }
+        let actions: Vec<_> = ids.iter().map(|id| action(id, Verb::TurnOn)).collect();
+        let begun = world.clock.since_boot();
+        let outcomes = world.act(&actions).await;
+        assert!(outcomes.iter().all(|entry| entry.outcome == Outcome::Confirmed));
+        assert_eq!(world.clock.since_boot() - begun, Duration::from_secs(seconds), "{lamps}");
     }
 }
 
