@@ -62,18 +62,22 @@ async fn a_garage_door_closes_once_a_minute() {
 
 #[tokio::test(start_paused = true)]
 async fn an_opposite_report_counts_when_its_time_is_over() {
-    for (id, before, verb, seconds) in [
-        ("lock.front", "unlocked", Verb::Lock, 10),
-        ("alarm_control_panel.home", "disarmed", Verb::ArmAway, 3),
-        ("cover.curtain", "open", Verb::Close, 90),
+    use Behaviour::{Refuse, Revert};
+    for (id, before, verb, behaviour, millis) in [
+        ("lock.front", "unlocked", Verb::Lock, Refuse, 10_000),
+        ("alarm_control_panel.home", "disarmed", Verb::ArmAway, Refuse, 3_000),
+        ("cover.curtain", "open", Verb::Close, Refuse, 90_000),
+        // What had moved, and is back after half a second, has two seconds to go on.
+        ("lock.front", "unlocked", Verb::Lock, Revert, 2_500),
+        ("cover.curtain", "open", Verb::Close, Revert, 2_500),
     ] {
         let world = World::new(1);
         world.is(id, before);
-        world.devices.behave(id, Behaviour::Refuse);
+        world.devices.behave(id, behaviour);
         let begun = world.clock.since_boot();
         let outcomes = world.act(&[action(id, verb)]).await;
         assert_eq!(told(&outcomes[0]), (Outcome::Contradicted, Some("opposite")), "{id}");
-        assert_eq!(world.clock.since_boot() - begun, Duration::from_secs(seconds), "{id}");
+        assert_eq!(world.clock.since_boot() - begun, Duration::from_millis(millis), "{id} {behaviour:?}");
     }
 }
 
