@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use homeloop::actuate::{AnswerError, AskError, Question};
-use homeloop::home::{Action, Verb};
-use homeloop::policy::AnswerWord;
+use homeloop::actuate::{AnswerError, AskError, Occasion, Question, Shown};
+use homeloop::home::{Action, ActionSpec, Verb};
+use homeloop::policy::{AnswerWord, Moment};
 
 use crate::store::Disk;
-use crate::world::{World, action, person, requester};
+use crate::world::{World, action, entity, person, requester};
 
 fn unlock() -> Vec<Action> {
     vec![action("lock.front", Verb::Unlock)]
@@ -45,6 +45,26 @@ async fn five_hundred_characters_of_the_words_are_kept() {
         let asked = world.door.ask(&plan, &world.decide(&plan), &question).await.unwrap();
         assert_eq!(asked.utterance.chars().count(), kept, "{said}");
         world.door.cancel_approval(&asked.id).await.unwrap();
+    }
+}
+
+/// A name keeps 64 characters and the times of a schedule 200; the id beside a name is whole.
+#[tokio::test(start_paused = true)]
+async fn names_and_times_are_shown_up_to_their_bound() {
+    let world = World::new(1);
+    for (length, cut) in [(64, false), (65, true)] {
+        let name = "n".repeat(length);
+        let verbs = vec![ActionSpec::new(Verb::Unlock)];
+        world.house.write().insert(entity("lock.long", &name, "", verbs));
+        let occasion = Occasion::Scheduled { when: "w".repeat(length + 136) };
+        let plan = world.plan(&[action("lock.long", Verb::Unlock)]).on(Some(occasion));
+        let approval = world.ask_about(&name, &plan).await;
+        let shown = Shown::of(&approval, "en", &Moment::of(&world.clock)).unwrap();
+        assert_eq!(shown.targets[0].name.ends_with('…'), cut, "{length}");
+        assert_eq!(shown.targets[0].name.matches('n').count(), 64, "{length}");
+        assert_eq!(shown.warnings[0].ends_with('…'), cut, "{length}");
+        assert_eq!(shown.warnings[0].matches("w".repeat(200).as_str()).count(), 1, "{length}");
+        assert!(!shown.warnings[0].contains(&"w".repeat(201)), "{length}");
     }
 }
 
