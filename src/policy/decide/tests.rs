@@ -1,6 +1,7 @@
 //! The precedence, step by step.
 
 mod alarm;
+mod reasons;
 
 use std::collections::BTreeMap;
 
