@@ -60,6 +60,9 @@ mod tests {
         assert_eq!(lockout.locked("phone", at(9)), Some(at(900)));
         assert_eq!(lockout.locked("page", at(9)), None, "others are not locked");
         assert_eq!(lockout.locked("phone", at(908)), Some(at(1)));
+        // A wrong try while it is locked makes it no longer.
+        lockout.wrong("phone", at(10));
+        assert_eq!(lockout.locked("phone", at(908)), Some(at(1)));
         assert_eq!(lockout.locked("phone", at(909)), None);
     }
 
