@@ -58,6 +58,10 @@ fn it_expires_by_whichever_clock_is_first() {
         (at(61_001, 1_000, "b"), true), // the wall clock jumped
         (at(10_000, 70_001, "b"), true),
         (at(-3_600_000, 10_000, "b"), true),
+        // After a boot of the machine the time since boot says nothing.
+        (at(100_000, -999_000, "after a boot"), false),
+        (at(100_000, 900_000, "after a boot"), false),
+        (at(120_000, -999_000, "after a boot"), true),
         (at(10_000, -990_000, "after a boot"), false),
         (at(120_000, -990_000, "after a boot"), true),
         (at(-5_001, -990_000, "after a boot"), true),
