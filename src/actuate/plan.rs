@@ -122,7 +122,6 @@ impl Maker<'_> {
     fn expand(&self, actions: &[Action]) -> Result<Vec<Action>, PlanError> {
         let mut expanded: Vec<Action> = Vec::new();
         for action in actions {
-            self.entity(&action.entity)?;
             for leaf in self.house.leaves(&action.entity) {
                 let mut one = Action { entity: leaf, verb: action.verb, args: action.args.clone() };
                 if one.entity != action.entity {
