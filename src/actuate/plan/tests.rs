@@ -98,6 +98,7 @@ fn house() -> House {
         ("light.a", on_off as &[Verb], &[] as &[&str]),
         ("light.plain", on_off, &[]),
         ("light.mute", on_off, &[]),
+        ("light.looks", &[], &[]),
         ("light.evil", on_off, &[]),
         ("light.all", on_off, &["light.a", "light.plain"]),
         ("light.trap", on_off, &["light.a", "lock.front"]),
@@ -166,6 +167,12 @@ fn what_cannot_be_done_is_said() {
         (vec![bright(101.0)], "light.a: brightness_pct 101 is outside 0 to 100"),
         (vec![bright(-1.0)], "light.a: brightness_pct -1 is outside 0 to 100"),
         (vec![bright(f64::NAN)], "light.a: brightness_pct is null; expected a number from 0 to 100"),
+        // What a group leaves out for a leaf is an error where the leaf is meant itself.
+        (
+            vec![action("light.plain", Verb::TurnOn).with(Arg::BrightnessPct, ArgValue::Number(40.0))],
+            "light.plain: unknown argument \"brightness_pct\"; allowed: ",
+        ),
+        (vec![action("light.looks", Verb::TurnOn)], "light.looks cannot turn_on; it can only be read"),
         (vec![action("light.mute", Verb::TurnOn)], "light.mute has no way to receive commands"),
         (
             vec![action("light.evil", Verb::TurnOn)],
@@ -283,4 +290,29 @@ fn a_registry_speaks_for_what_it_holds() {
     registry.insert(lamp.clone(), Arc::new(Plain), Arc::new(Nowhere) as Arc<dyn Port>);
     let (_, port) = Codecs::codec(&registry, &lamp).unwrap();
     assert!(!port.is_up());
+}
+
+#[test]
+fn the_same_action_twice_is_one() {
+    let twice = [action("light.a", Verb::TurnOn), action("light.all", Verb::TurnOn)];
+    let ids: Vec<String> = plan(&twice).unwrap().actions().iter().map(|one| one.entity.to_string()).collect();
+    assert_eq!(ids, ["light.a", "light.plain"]);
+}
+
+/// The place of the code goes into the message, and nowhere else.
+#[test]
+fn an_entity_with_a_code_is_given_its_place() {
+    let (house, containment) = (house(), Containment::default());
+    let maker = Maker {
+        house: &house,
+        codecs: &All,
+        secrets: &Given(Some("panel")),
+        containment: &containment,
+        policy_version: "p1",
+    };
+    let made = maker.plan(&[action("alarm_control_panel.home", Verb::ArmAway)]).unwrap();
+    let leaf = &made.leaves()[0];
+    assert!(leaf.messages[0].payload.contains("{\"code\":\"${secret:panel}\"}"), "{leaf:?}");
+    assert!(leaf.action.args.is_empty(), "{leaf:?}");
+    assert_eq!(leaf.secrets.get("panel").map(String::as_str), Some("v1"));
 }
