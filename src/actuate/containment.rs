@@ -282,6 +282,9 @@ mod tests {
             "lamps/bridge/set",
             "lamps/request",
             "lamps/config",
+            // A command of Tasmota only where Tasmota listens.
+            "lamps/restart",
+            "lamps/backlog",
             &"x".repeat(512),
         ] {
             assert_eq!(containment.refuses(topic, "ON"), None, "{topic}");

@@ -112,6 +112,8 @@ mod tests {
             (attr::XY_COLOR, json!([0.64, 0.33]), [255, 0, 0], true),
             (attr::XY_COLOR, json!({"x": 0.3127, "y": 0.329}), [255, 255, 255], true),
             (attr::XY_COLOR, json!([0.17, 0.7]), [255, 0, 0], false),
+            (attr::RGB_COLOR, json!({"r": 255, "g": 0, "b": 0}), [255, 0, 0], true),
+            (attr::RGB_COLOR, json!({"r": 0, "g": 0, "b": 255}), [255, 0, 0], false),
             (attr::RGB_COLOR, json!([0, 0, 0]), [255, 0, 0], false),
             (attr::RGB_COLOR, json!("red"), [255, 0, 0], false),
         ] {

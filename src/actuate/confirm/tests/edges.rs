@@ -15,6 +15,16 @@ fn reports_at_the_edge_of_a_goal_say_what_they_say() {
         ("light.a", Verb::TurnOn, warm(), n(), rgbw([255, 128, 64, 32]), Satisfied),
         ("light.a", Verb::TurnOn, warm(), n(), rgbw([255, 0, 64, 32]), Other),
         ("light.a", Verb::TurnOn, warm(), n(), is("on"), Other),
+        ("light.a", Verb::TurnOn, json!({"effect": "rainbow"}), n(), is("on"), Other),
+        ("fan.a", Verb::TurnOn, json!({"preset_mode": "eco"}), n(), is("on"), Other),
+        (
+            "cover.a",
+            Verb::SetTiltPosition,
+            json!({"tilt_position": 30}),
+            n(),
+            json!({"current_tilt_position": 30}),
+            Satisfied,
+        ),
         ("camera.a", Verb::TurnOn, n(), is("off"), is("off"), Opposite),
         ("fan.a", Verb::SetPercentage, json!({"percentage": 0}), is("on"), is("on"), Opposite),
         ("media_player.a", Verb::TurnOn, n(), is("off"), is("off"), Opposite),
@@ -82,15 +92,32 @@ fn reports_are_as_exact_as_the_class_asks() {
 
 #[test]
 fn what_is_to_happen_again_is_sent_though_it_shows_already() {
-    for (id, verb, args, now) in [
-        ("cover.a", Verb::Stop, json!({}), json!({"state": "open"})),
-        ("media_player.a", Verb::PlayMedia, json!({"media": "x"}), json!({"state": "playing"})),
-        ("light.a", Verb::TurnOn, json!({"flash": "short"}), json!({"state": "on"})),
+    for (id, verb, args, now, twice_is_once) in [
+        ("cover.a", Verb::Stop, json!({}), json!({"state": "open"}), true),
+        ("media_player.a", Verb::PlayMedia, json!({"media": "x"}), json!({"state": "playing"}), false),
+        ("light.a", Verb::TurnOn, json!({"flash": "short"}), json!({"state": "on"}), false),
     ] {
         let action = action(id, verb, args);
         let now = state(&now, 1, true);
         let goal = Goal::of(&action, &entity(&action), &now, ConfirmHint::default());
         let shows = goal.wants.iter().all(|want| want.holds(&now, &|stamp: &Stamp| stamp.live));
         assert!(shows && !goal.holds_already(&now, |stamp| stamp.live), "{action}");
+        assert_eq!(goal.absolute, twice_is_once, "{action}");
+    }
+}
+
+/// A verb that says nothing of what it wants has a goal that nobody can see, and is not sent twice.
+#[test]
+fn without_a_wish_nothing_can_be_seen() {
+    for (id, verb) in [
+        ("fan.a", Verb::SetPercentage),
+        ("climate.a", Verb::SetTemperature),
+        ("switch.a", Verb::Press),
+        ("camera.a", Verb::Press),
+        ("number.a", Verb::SetValue),
+    ] {
+        let action = action(id, verb, json!({}));
+        let goal = Goal::of(&action, &entity(&action), &State::default(), ConfirmHint::default());
+        assert!(!goal.can_be_seen() && !goal.can_be_already && !goal.absolute, "{action}");
     }
 }
