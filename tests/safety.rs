@@ -12,6 +12,8 @@ mod adversary;
 mod approvals;
 #[path = "safety/bounds.rs"]
 mod bounds;
+#[path = "safety/changes.rs"]
+mod changes;
 #[path = "safety/grants.rs"]
 mod grants;
 #[path = "safety/invariants.rs"]
