@@ -205,6 +205,11 @@ async fn rules_see_who_is_home_and_the_alarm() {
         world.is(id, value);
         assert_eq!(facts().alarm.as_deref(), Some(alarm), "{id} {value}");
     }
+    // Without a panel there is no alarm, whatever else reports.
+    for id in [shed, "alarm_control_panel.home"] {
+        world.house.write().remove(&homeloop::home::EntityId::parse(id).unwrap());
+    }
+    assert_eq!(facts().alarm, None);
     world.house.write().insert(crate::world::entity("sensor.outside", "Outside", "temperature", vec![]));
     world.is("sensor.outside", "-4.5");
     world.set_policy(|policy| policy.limits.outdoor_sensor = Some("sensor.outside".into())).await;

@@ -18,6 +18,12 @@ async fn only_what_is_asked_about_is_parted() {
     let (free, gated) = world.door.split(&asked, &world.decide(&asked)).unwrap();
     assert_eq!(free.actions(), [action("light.kitchen", Verb::TurnOn)]);
     assert_eq!(gated.actions(), [action("lock.front", Verb::Unlock)]);
+    // A part is the plan that its actions alone would give: what is asked about it stays good.
+    for part in [&free, &gated] {
+        assert_eq!(part.hash(), world.plan(&part.actions()).hash());
+    }
+    let all_gated = world.plan(&[action("lock.front", Verb::Unlock)]);
+    assert_eq!(world.door.split(&all_gated, &world.decide(&all_gated)), None);
     // A ban holds for all of it: no part is done alone.
     let denied = lamp_and(&[("lock.front", Verb::Unlock), ("update.lamp", Verb::Install)]);
     assert_eq!(world.decide(&denied).decision(), Decision::Deny);
@@ -78,4 +84,14 @@ async fn b19_opposite_calls_are_done_in_their_order_and_each_is_decided_about() 
     world.approve(&asked).await.unwrap();
     assert!(matches!(world.carry_out(&asked).await, Err(RedeemError::Invalidated(_))));
     assert_eq!(truth()[&EntityId::parse("lock.front").unwrap()], "locked");
+}
+
+/// Of a plan that is no longer whole nothing is done, though the rest would need nobody.
+#[tokio::test(start_paused = true)]
+async fn a_plan_whose_device_is_gone_is_denied() {
+    let world = World::new(1);
+    let plan = world.plan(&[action("light.kitchen", Verb::TurnOn), action("light.hall", Verb::TurnOn)]);
+    assert_eq!(world.decide(&plan).decision(), Decision::Allow);
+    world.house.write().remove(&EntityId::parse("light.hall").unwrap());
+    assert_eq!(world.decide(&plan).decision(), Decision::Deny);
 }
