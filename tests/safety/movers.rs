@@ -93,3 +93,27 @@ async fn the_last_sent_verb_is_remembered() {
     tokio::time::advance(Duration::from_secs(5)).await;
     assert_eq!(world.door.last_sent(&kitchen), Some((Verb::TurnOn, Duration::from_secs(5))));
 }
+
+/// A lock that reports the old state, and then moves after all, is waited for.
+#[tokio::test(start_paused = true)]
+async fn what_moves_again_is_no_longer_the_opposite() {
+    let world = World::new(1);
+    world.is("lock.front", "unlocked");
+    world.devices.behave("lock.front", Behaviour::Silent);
+    let lock = [action("lock.front", Verb::Lock)];
+    let (outcomes, ()) = tokio::join!(world.act(&lock), async {
+        for (seconds, value) in [(1, "unlocked"), (4, "locking"), (8, "locked")] {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            world.is("lock.front", value);
+        }
+    });
+    assert_eq!(told(&outcomes[0]), (Outcome::Confirmed, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_still_moves_at_the_end_is_told_so() {
+    let world = World::new(1);
+    world.devices.behave("cover.curtain", Behaviour::Slow(100_000));
+    let outcomes = world.act(&[action("cover.curtain", Verb::Close)]).await;
+    assert_eq!(told(&outcomes[0]), (Outcome::Unconfirmed, Some("still_moving")));
+}

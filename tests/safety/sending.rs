@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use homeloop::actuate::{Outcome, OutcomeEntry, SendError};
 use homeloop::home::{ActionSpec, Arg, ArgValue, EntityId, Update, Verb};
-use homeloop::policy::Permit;
+use homeloop::policy::{ApprovalState, Permit};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -138,5 +138,28 @@ async fn a_code_that_would_break_out_of_its_place_is_not_sent() {
             assert_eq!(told(&entry), (Outcome::NotSent, Some("no_secret")), "{code:?}");
             assert!(link.sent.lock().unwrap().is_empty(), "{code:?}");
         }
+    }
+}
+
+/// The row ends as the worst of its parts did.
+#[tokio::test(start_paused = true)]
+async fn an_approval_ends_as_its_parts_did() {
+    use ApprovalState::{DoneConfirmed, DoneUnconfirmed, Failed};
+    use Behaviour::{Down, Obey, Refuse, Silent};
+    for (front, back, state) in [
+        (Obey, Obey, DoneConfirmed),
+        (Obey, Silent, DoneUnconfirmed),
+        (Silent, Silent, DoneUnconfirmed),
+        (Obey, Refuse, Failed),
+        (Silent, Down, Failed),
+    ] {
+        let world = World::new(1);
+        world.devices.behave("lock.front", front);
+        world.devices.behave("lock.back", back);
+        let both = [action("lock.front", Verb::Unlock), action("lock.back", Verb::Unlock)];
+        let approval = world.ask("t", &both).await;
+        world.approve(&approval).await.unwrap();
+        world.carry_out(&approval).await.unwrap();
+        assert_eq!(world.store.row(&approval.id).state, state, "{front:?} {back:?}");
     }
 }
