@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use homeloop::actuate::{AnswerError, AskError, Occasion, Question, Shown};
-use homeloop::home::{Action, ActionSpec, Verb};
+use homeloop::home::{Action, ActionSpec, Arg, ArgKind, ArgSpec, ArgValue, Verb};
 use homeloop::policy::{AnswerWord, Moment};
 
 use crate::store::Disk;
@@ -66,6 +66,18 @@ async fn names_and_times_are_shown_up_to_their_bound() {
         assert_eq!(shown.warnings[0].matches("w".repeat(200).as_str()).count(), 1, "{length}");
         assert!(!shown.warnings[0].contains(&"w".repeat(201)), "{length}");
     }
+}
+
+/// How far a gate is to open is part of what is asked.
+#[tokio::test(start_paused = true)]
+async fn arguments_are_shown_with_their_unit() {
+    let world = World::new(1);
+    let spec = ActionSpec::new(Verb::SetPosition).with(ArgSpec::required(Arg::Position, ArgKind::percent()));
+    world.house.write().insert(entity("cover.gate", "Gate", "gate", vec![spec]));
+    let open = action("cover.gate", Verb::SetPosition).with(Arg::Position, ArgValue::Number(40.0));
+    let approval = world.ask("t", &[open]).await;
+    let shown = Shown::of(&approval, "en", &Moment::of(&world.clock)).unwrap();
+    assert_eq!(shown.targets[0].what, "SET POSITION position=40.0%");
 }
 
 /// "Again in 0 s" would be no answer.

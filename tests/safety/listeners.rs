@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use homeloop::actuate::RedeemError;
+use homeloop::actuate::{Occasion, RedeemError};
 use homeloop::home::{Action, Verb};
 use homeloop::policy::{Approval, ApprovalState, Verdict};
 use tokio::sync::broadcast::Receiver;
@@ -39,6 +39,11 @@ async fn every_change_of_a_question_is_told() {
     let forgotten = world.ask("v", &unlock()).await;
     world.door.await_answer(&forgotten.id).await.unwrap();
     assert_eq!(told(&mut changes), [Pending, Expired]);
+    let occasion = Occasion::Scheduled { when: "every day at 03:00".into() };
+    let kept = world.ask_about("w", &world.plan(&unlock()).on(Some(occasion))).await;
+    world.approve(&kept).await.unwrap();
+    world.door.use_up(&kept.id).await.unwrap();
+    assert_eq!(told(&mut changes), [Pending, Approved, DoneConfirmed]);
 }
 
 /// A waiting task goes on in the moment of the answer.
