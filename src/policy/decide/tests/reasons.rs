@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Rules, entity, verb; the tier, the rule and the reasons that follow.
+type Line = (Vec<Rule>, &'static str, Verb, Tier, Option<&'static str>, &'static [&'static str]);
+
 /// The tier and the rule of the only leaf, and how its reasons go on after the table's.
 fn told(case: &Case, id: &str, verb: Verb) -> (Tier, Option<String>, Vec<String>) {
     let decided = case.decide(&[action(id, verb)]);
@@ -19,13 +22,19 @@ fn every_step_says_what_it_did() {
             rule.reason = Some("I update by hand".into());
         })
     };
-    let lowered = "lowered to G1 by rule \"r\": it is safe here";
     let by_rule = Some("r");
-    let cases: [(Vec<Rule>, &str, Verb, Tier, Option<&str>, &[&str]); 7] = [
+    let lines: [Line; 7] = [
         (vec![], "lock.a", Verb::Unlock, Tier::Ask, None, &[]),
         // Denied, it keeps the tier that it has by the table.
         (vec![deny()], "lock.a", Verb::Unlock, Tier::Ask, by_rule, &["denied by rule \"r\""]),
-        (vec![lowers("lock.a")], "lock.a", Verb::Unlock, Tier::Act, by_rule, &[lowered]),
+        (
+            vec![lowers("lock.a")],
+            "lock.a",
+            Verb::Unlock,
+            Tier::Act,
+            by_rule,
+            &["lowered to G1 by rule \"r\": it is safe here"],
+        ),
         (vec![ask_lights()], "light.a", Verb::TurnOn, Tier::Ask, by_rule, &["raised to G2 by rule \"r\""]),
         (
             vec![by_hand()],
@@ -46,7 +55,7 @@ fn every_step_says_what_it_did() {
         ),
         (vec![lowers("light.a")], "light.a", Verb::TurnOn, Tier::Act, None, &[]),
     ];
-    for (rules, id, verb, tier, by, reasons) in cases {
+    for (rules, id, verb, tier, by, reasons) in lines {
         let case = Case::new(rules);
         let expected = (tier, by.map(str::to_owned), reasons.iter().map(|it| (*it).to_owned()).collect());
         assert_eq!(told(&case, id, verb), expected, "{:?}", case.policy.rules);
