@@ -74,6 +74,18 @@ async fn a_cancelled_question_is_over() {
     assert_eq!(world.sent(), 0);
 }
 
+/// Who loses the swap has changed nothing and tells nothing.
+#[tokio::test(start_paused = true)]
+async fn what_somebody_else_changed_is_not_told_twice() {
+    let world = World::new(1);
+    let approval = world.ask("t", &unlock()).await;
+    let mut changes = world.door.approval_changes();
+    *world.store.faster.lock().unwrap() = Some(|row| row.state = ApprovalState::Denied);
+    world.door.cancel_approval(&approval.id).await.unwrap();
+    assert_eq!(told(&mut changes), []);
+    assert_eq!(world.store.row(&approval.id).state, ApprovalState::Denied);
+}
+
 /// A new policy ends what rests on the old one also where nobody waits for the answer.
 #[tokio::test(start_paused = true)]
 async fn a_new_policy_ends_every_open_question_itself() {
