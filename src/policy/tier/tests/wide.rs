@@ -30,6 +30,7 @@ fn comfort(all: &mut Vec<Case>) {
             "fan.a" | "humidifier.a" => (Ask, "heat"),
             _ => (Act, "comfort"),
         };
+        all.push(Case::new(entity(id, "", "Thing"), Verb::SendCommand, none(), Ask, "send_command"));
         all.push(Case::new(entity(id, "", "Fireplace"), Verb::TurnOn, none(), tier, by));
         all.push(Case::new(entity(id, "", "Fireplace"), Verb::TurnOff, none(), Act, "comfort"));
     }
@@ -251,7 +252,8 @@ fn one_verb_each(all: &mut Vec<Case>) {
     for domain in unknown {
         let id = format!("{domain}.a");
         for verb in Verb::ALL {
-            all.push(Case::new(entity(&id, "", "Thing"), *verb, none(), Ask, ""));
+            let by = if *verb == Verb::SendCommand { "send_command" } else { "" };
+            all.push(Case::new(entity(&id, "", "Thing"), *verb, none(), Ask, by));
         }
         for class in ["garage", "window", "curtain", "gas", "irrigation"] {
             for (verb, args, _) in moves() {
