@@ -27,4 +27,4 @@ pub use lookalike::looks_alike;
 pub use permit::Permit;
 pub use principal::{Channel, Principal, Scope};
 pub use rules::{Grant, GrantError, Hours, LocalTime, Policy, Raises, Range, Rule, RuleError};
-pub use tier::Tier;
+pub use tier::{Tier, is_generic};

@@ -168,6 +168,11 @@ const GENERIC: &[Domain] = &[
     Domain::Timer,
     Domain::Todo,
 ];
+/// Whether a domain says nothing about what hangs on its entities.
+pub fn is_generic(domain: Domain) -> bool {
+    GENERIC.contains(&domain)
+}
+
 const ARM: &[Verb] = &[Verb::ArmHome, Verb::ArmAway, Verb::ArmNight, Verb::ArmVacation];
 const MOVE: &[Verb] =
     &[Verb::Open, Verb::Close, Verb::SetPosition, Verb::OpenTilt, Verb::CloseTilt, Verb::SetTiltPosition];

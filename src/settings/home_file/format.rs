@@ -143,4 +143,6 @@ pub(super) struct OverrideToml {
     pub code: Option<Spanned<String>>,
     pub tier: Option<Spanned<String>>,
     pub reason: Option<Spanned<String>>,
+    /// Watts that hang on it.
+    pub power_w: Option<Spanned<f64>>,
 }

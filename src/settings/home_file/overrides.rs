@@ -6,8 +6,8 @@ use toml::Spanned;
 use super::build::{device_class, name, names, no_such};
 use super::format::OverrideToml;
 use crate::devices::{FileError, Source};
-use crate::home::{Entity, Name, Places};
-use crate::policy::{Rule, Tier};
+use crate::home::{Entity, Name, Places, Verb};
+use crate::policy::{Rule, Tier, is_generic};
 
 /// Overrides in the order of the file; later ones win.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,12 @@ pub struct Override {
     hide: bool,
     code: Option<String>,
     tier: Option<TierNote>,
+    /// Watts that hang on it.
+    power_w: Option<f64>,
 }
+
+/// Above so many watts a person is asked before something that could be anything is turned on: it heats.
+const MUCH_W: f64 = 2000.0;
 
 /// A tier that the home's owner gives an entity. Lowering one needs a reason, and so does raising.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +43,23 @@ pub struct TierNote {
     /// Whether it names one entity or device by its id, and so may lower. A pattern, or a name that a device gives
     /// itself, can only raise.
     pub may_lower: bool,
+    /// Whether turning off is left as it is.
+    pub spares_off: bool,
 }
 
 impl TierNote {
+    /// The note of something that is neither a lamp nor a thermostat and draws so many watts.
+    fn of_power(watts: f64) -> Self {
+        let reason = format!("{watts} W hang on it, more than {MUCH_W} W");
+        Self { tier: Tier::Ask, reason, may_lower: false, spares_off: true }
+    }
+
     /// The rule that it stands for.
     pub fn rule(&self, entity: &Entity) -> Rule {
-        let rule = Rule::for_entity(entity.id.clone(), self.tier, &self.reason);
+        let mut rule = Rule::for_entity(entity.id.clone(), self.tier, &self.reason);
+        if self.spares_off {
+            rule.verbs = Verb::ALL.iter().copied().filter(|verb| *verb != Verb::TurnOff).collect();
+        }
         if self.may_lower { rule } else { rule.only_raising() }
     }
 }
@@ -62,6 +78,7 @@ impl Overrides {
     /// Corrects a discovered entity.
     pub fn apply(&self, entity: &mut Entity) -> Applied {
         let mut applied = Applied::default();
+        let mut watts = None;
         let matching: Vec<&Override> = self.0.iter().filter(|known| known.matches(entity)).collect();
         for known in matching {
             if let Some(name) = &known.name {
@@ -79,6 +96,7 @@ impl Overrides {
                 entity.device_class.clone_from(&known.device_class);
             }
             applied.hide |= known.hide;
+            watts = known.power_w.or(watts);
             // Whoever announces itself chooses its own name: what is taken from the owner's hands needs the id.
             let by_id = known.names_exactly(entity);
             if by_id && known.code.is_some() {
@@ -88,6 +106,8 @@ impl Overrides {
                 applied.tier = Some(TierNote { may_lower: tier.may_lower && by_id, ..tier.clone() });
             }
         }
+        let much = watts.filter(|watts| *watts > MUCH_W && is_generic(entity.domain()));
+        applied.tier = applied.tier.or(much.map(TierNote::of_power));
         applied
     }
 
@@ -104,10 +124,11 @@ impl Overrides {
     /// Changes whenever a tier of the home file does; empty where it gives none. Part of the policy's version.
     pub fn version(&self) -> String {
         let mut hash = Sha256::new();
-        for known in self.0.iter().filter(|known| known.tier.is_some()) {
-            hash.update(format!("{:?}\n", (&known.entity, &known.device, &known.tier)));
+        let careful = |known: &&Override| known.tier.is_some() || known.power_w.is_some();
+        for known in self.0.iter().filter(careful) {
+            hash.update(format!("{:?}\n", (&known.entity, &known.device, &known.tier, known.power_w)));
         }
-        if self.0.iter().all(|known| known.tier.is_none()) {
+        if !self.0.iter().any(|known| careful(&known)) {
             return String::new();
         }
         hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
@@ -127,6 +148,7 @@ impl Override {
             hide: false,
             code: None,
             tier: None,
+            power_w: None,
         }
     }
 
@@ -184,6 +206,7 @@ pub(super) fn overrides(
             hide: file.hide,
             code: text(&file.code),
             tier,
+            power_w: power(source, file)?,
         });
     }
     Ok(Overrides(overrides))
@@ -212,11 +235,22 @@ fn tier(source: Source<'_>, file: &OverrideToml, exact: bool) -> Result<Option<T
         let message = "G1 lowers: name one entity or device by its id, without *";
         return Err(source.error(tier.span(), message));
     }
-    let note = TierNote { tier: found, reason: name(source, reason)?, may_lower: exact };
+    let note = TierNote { tier: found, reason: name(source, reason)?, may_lower: exact, spares_off: false };
     if found == Tier::Act && note.reason.trim().chars().count() < 5 {
         return Err(source.error(reason.span(), "G1 lowers, so it needs a reason of at least 5 characters"));
     }
     Ok(Some(note))
+}
+
+/// Watts between none and what a house has.
+fn power(source: Source<'_>, file: &OverrideToml) -> Result<Option<f64>, FileError> {
+    match &file.power_w {
+        Some(watts) if !(1.0..=100_000.0).contains(watts.get_ref()) => {
+            let message = format!("power_w is {}; expected watts from 1 to 100000", watts.get_ref());
+            Err(source.error(watts.span(), message))
+        }
+        watts => Ok(watts.as_ref().map(|watts| *watts.get_ref())),
+    }
 }
 
 /// Whether `text` fits `pattern`, in which `*` stands for any text. Quadratic at worst, whatever the pattern.

@@ -211,6 +211,40 @@ hide = true
 }
 
 #[test]
+fn much_power_is_asked_about_before_it_is_turned_on() {
+    use crate::home::Verb;
+    use crate::policy::Tier;
+    let entity = |home: &HomeFile, id: &str| {
+        let mut entity = home.entities[0].entity.clone();
+        entity.id = id.parse().unwrap();
+        entity
+    };
+    let home_with = |rows: &str| parse(&(HOME.to_owned() + "[[override]]\nentity = \"*.big\"\n" + rows));
+    for (rows, id, wanted) in [
+        ("power_w = 2500", "switch.big", Some((Tier::Ask, true))),
+        ("power_w = 2000.5", "button.big", Some((Tier::Ask, true))),
+        ("power_w = 2000", "switch.big", None),
+        ("power_w = 2500", "light.big", None),
+        ("power_w = 2500", "switch.small", None),
+        ("power_w = 2500\ntier = \"G3\"\nreason = \"never\"", "switch.big", Some((Tier::Never, false))),
+    ] {
+        let home = home_with(rows).unwrap_or_else(|error| panic!("{error}"));
+        let note = home.overrides.apply(&mut entity(&home, id)).tier;
+        assert_eq!(note.as_ref().map(|note| (note.tier, note.spares_off)), wanted, "{rows} {id}");
+        assert_ne!(home.overrides.version(), "", "{rows}");
+    }
+    let home = home_with("power_w = 2500").unwrap();
+    let mut socket = entity(&home, "switch.big");
+    let rule = home.overrides.apply(&mut socket).tier.unwrap().rule(&socket);
+    assert!(rule.verbs.contains(&Verb::TurnOn) && !rule.verbs.contains(&Verb::TurnOff));
+    assert!(rule.reason.is_none() && rule.name.contains("2500 W"), "it only raises: {rule:?}");
+    for watts in ["0", "-5", "nan", "1e9"] {
+        let error = home_with(&format!("power_w = {watts}")).err().unwrap().to_string();
+        assert!(error.contains("watts from 1 to 100000"), "{error}");
+    }
+}
+
+#[test]
 fn a_scene_may_name_an_announced_entity_that_an_override_names() {
     let step = "[[scene]]\nid = \"tea\"\nname = \"Tea\"\nsteps = [{ entity = \"light.pantry\", verb = \"turn_on\", \
                 args = { brightness_pct = 40, effect = \"candle\", rgb_color = [255, 0, 0] } }]\n";
