@@ -292,6 +292,8 @@ pub enum GrantError {
     NoVerb,
     #[error("a grant must end after it begins and within 30 days")]
     Span,
+    #[error("send_command takes any text: leave for it is given for one plan, when it is asked for")]
+    AnyText,
 }
 
 impl Grant {
@@ -302,6 +304,9 @@ impl Grant {
         }
         if self.verbs.is_empty() {
             return Err(GrantError::NoVerb);
+        }
+        if self.verbs.contains(&Verb::SendCommand) && self.plan_hash.is_none() {
+            return Err(GrantError::AnyText);
         }
         let span = self.until - self.from;
         if span <= chrono::TimeDelta::zero() || span > chrono::TimeDelta::days(30) {

@@ -142,6 +142,10 @@ fn a_grant_ends_after_it_begins_and_within_thirty_days() {
             reason: "the cleaner".into(),
         };
         assert_eq!(grant.check(&admin), checked, "{seconds}");
+        let of_any_text = Grant { verbs: vec![Verb::Unlock, Verb::SendCommand], ..grant.clone() };
+        assert_eq!(of_any_text.check(&admin), Err(GrantError::AnyText), "{seconds}");
+        let of_one_plan = Grant { plan_hash: Some("a".into()), ..of_any_text };
+        assert_eq!(of_one_plan.check(&admin), checked, "{seconds}");
         let of_nothing = Grant { verbs: Vec::new(), ..grant };
         assert_eq!(of_nothing.check(&admin), Err(GrantError::NoVerb), "{seconds}");
     }
