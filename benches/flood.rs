@@ -201,8 +201,9 @@ fn free_address() -> SocketAddr {
 
 fn start_mosquitto(folder: &Path, address: SocketAddr) -> Child {
     let file = folder.join("mosquitto.conf");
+    // As in deploy/mosquitto.conf: without it the second of two messages waits for the acknowledgement of the first.
     let config = format!(
-        "listener {} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_dest stderr\nlog_type all\nuser root\n",
+        "set_tcp_nodelay true\nlistener {} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_dest stderr\nlog_type all\nuser root\n",
         address.port()
     );
     std::fs::write(&file, config).expect("its configuration");
