@@ -119,7 +119,7 @@ impl Journal {
     fn start(
         conn: Connection,
         path: Option<PathBuf>,
-        lock: Option<std::fs::File>,
+        lock: Option<open::DirLock>,
         safe_mode: Option<String>,
         clock: Clock,
     ) -> Result<Self, JournalError> {

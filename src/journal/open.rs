@@ -27,8 +27,19 @@ pub(super) fn database(dir: &Path) -> PathBuf {
     dir.join(FILE)
 }
 
-/// Takes the directory for this process until the file is dropped.
-pub(super) fn lock(dir: &Path) -> Result<File, JournalError> {
+/// The directory is this process's until this is dropped.
+#[derive(Debug)]
+pub(super) struct DirLock(File);
+
+impl Drop for DirLock {
+    fn drop(&mut self) {
+        // Closing alone would not free it while a child that is just being started holds a copy of every open file.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Takes the directory for this process.
+pub(super) fn lock(dir: &Path) -> Result<DirLock, JournalError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mut file = OpenOptions::new()
         .read(true)
@@ -39,9 +50,10 @@ pub(super) fn lock(dir: &Path) -> Result<File, JournalError> {
         .open(dir.join(LOCK_FILE))?;
     match file.try_lock() {
         Ok(()) => {
-            file.set_len(0)?;
-            write!(file, "{}", std::process::id())?;
-            Ok(file)
+            let lock = DirLock(file);
+            lock.0.set_len(0)?;
+            write!(&lock.0, "{}", std::process::id())?;
+            Ok(lock)
         }
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();
@@ -61,7 +73,10 @@ pub fn holder(dir: &Path) -> Result<Option<String>, JournalError> {
         Err(error) => return Err(error.into()),
     };
     match file.try_lock() {
-        Ok(()) => Ok(None),
+        Ok(()) => {
+            drop(DirLock(file));
+            Ok(None)
+        }
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();
             // The number is for the message alone.

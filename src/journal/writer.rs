@@ -3,7 +3,6 @@
 //! A job whose own statements fail is rolled back alone; a commit that fails fails every job in it. Nothing is
 //! retried behind a caller's back except waiting for a lock: a caller that got an error knows that nothing was stored.
 
-use std::fs::File;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::error::{Health, JournalError};
+use super::open::DirLock;
 use super::{Durability, Seq, chain};
 
 /// Jobs that share a commit at most; more would make the first of them wait.
@@ -42,7 +42,7 @@ pub(super) struct Writer {
     pub health: Arc<watch::Sender<Health>>,
     pub head: watch::Sender<Seq>,
     /// Held for as long as the writer lives, so that no second instance opens the directory.
-    pub _lock: Option<File>,
+    pub _lock: Option<DirLock>,
 }
 
 impl Writer {

@@ -58,6 +58,27 @@ async fn a_second_instance_is_refused_and_a_reader_is_not() {
     assert!(opening(&dir).is_ok(), "a closed journal frees the directory");
 }
 
+/// A child has a copy of every open file until it runs: that of the lock must not hold the directory.
+#[tokio::test]
+async fn a_closed_journal_frees_the_directory_also_while_children_are_started() {
+    let ended = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let starting = std::thread::spawn({
+        let ended = ended.clone();
+        move || {
+            while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                std::process::Command::new("true").status().unwrap();
+            }
+        }
+    });
+    let dir = dir();
+    for time in 0..100 {
+        let journal = opening(&dir).unwrap_or_else(|error| panic!("{time}: {error}"));
+        journal.close().await;
+    }
+    ended.store(true, std::sync::atomic::Ordering::Relaxed);
+    starting.join().unwrap();
+}
+
 #[tokio::test]
 async fn f34_a_newer_schema_is_left_alone() {
     let dir = written(1).await;
