@@ -16,12 +16,16 @@ mod bounds;
 mod changes;
 #[path = "safety/grants.rs"]
 mod grants;
+#[path = "safety/interrupted.rs"]
+mod interrupted;
 #[path = "safety/invariants.rs"]
 mod invariants;
 #[path = "safety/listeners.rs"]
 mod listeners;
 #[path = "safety/movers.rs"]
 mod movers;
+#[path = "safety/occasions.rs"]
+mod occasions;
 #[path = "safety/outcomes.rs"]
 mod outcomes;
 #[path = "safety/races.rs"]
@@ -30,6 +34,8 @@ mod races;
 mod scripted;
 #[path = "safety/sending.rs"]
 mod sending;
+#[path = "safety/shown.rs"]
+mod shown;
 #[path = "safety/simulation.rs"]
 mod simulation;
 #[path = "safety/store.rs"]
