@@ -47,8 +47,11 @@ impl Demo {
         let settings = settings(&common, &state)?;
         let profiles = Profiles::embedded().context("the built-in device profiles")?;
         let home = HomeFile::demo(&profiles)?;
-        let announcements =
-            Announcement::parse_all(DEMO_ANNOUNCED).context("devices/demo-announced.jsonl")?;
+        // Who switches discovery off gets the same devices by their profiles.
+        let announcements = match settings.discovery.enabled {
+            true => Announcement::parse_all(DEMO_ANNOUNCED).context("devices/demo-announced.jsonl")?,
+            false => Vec::new(),
+        };
         let played: Vec<_> = home.players().collect();
         let expected: Vec<_> = played.iter().map(|(entity, ..)| entity.id.clone()).collect();
         let announced = announcements.iter().flat_map(|known| known.entities.iter().cloned()).collect();
@@ -120,7 +123,6 @@ fn settings(common: &Common, state: &Temporary) -> anyhow::Result<Settings> {
         ("home.file", String::new()),
         ("policy.file", String::new()),
         // The devices announce themselves under the usual prefix, and wait to be greeted.
-        ("discovery.enabled", "true".to_owned()),
         ("discovery.prefix", "homeassistant".to_owned()),
         ("discovery.accept", "auto".to_owned()),
         ("discovery.birth", "true".to_owned()),

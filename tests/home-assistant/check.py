@@ -253,6 +253,8 @@ async def restart(homeloop, devices):
         os.environ["PEERS"] + "/ha-up.sh", "restart", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     async def away():
+        # Home Assistant takes its time to go, and only so many commands a minute are taken.
+        await asyncio.sleep(0.5)
         result = await homeloop.call("POST", "/api/commands", {"text": "turn off the bench lamp"})
         return result["outcomes"] and result["outcomes"][0]["outcome"] == "not_sent"
 
